@@ -33,6 +33,7 @@ from rich.table import Table
 
 from benchmarks.prerequisites import require_java
 from workloads.history import parquet
+from workloads.history.row_copy import write_copy
 from workloads.history.schema import TABLES
 
 BARS = {"cold": 1.3, "warm": 0.5}
@@ -64,7 +65,8 @@ def rows(run: str, operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
         last = offset - 2 if offset >= 2 else None
         row = {"run": run, "f": "send", "op": value, "index": sequence, "process": writer, "type": "ok"}
         row |= {"invoked": i * 1000, "completed": i * 1000 + 900, "topic": "t", "partition": partition}
-        yield "records", row | {"offset": offset, "value": value, "assignment": 0, "previous": last}
+        before = {"previous": last, "within": None if last is None else False}
+        yield "records", row | {"offset": offset, "value": value, "assignment": 0, **before}
         written[partition].append(value)
         ends[partition] += 1
     over = operations * 1000
@@ -74,7 +76,8 @@ def rows(run: str, operations: int) -> Iterator[tuple[str, dict[str, Any]]]:
         row |= {"topic": "t", "partition": partition}
         for offset, value in enumerate(values):
             read = {"f": "poll", "index": offset, "offset": offset, "value": value, "final": True}
-            yield "records", row | read | {"assignment": 1, "previous": offset - 1 if offset else None}
+            before = {"previous": offset - 1, "within": True} if offset else {}
+            yield "records", row | read | {"assignment": 1, **before}
         yield "operations", row | {"f": "final-read", "start_offset": 0, "end_offset": len(values)}
 
 
@@ -87,6 +90,7 @@ def write(folder: Path, run: str, operations: int) -> Path:
         place.mkdir(parents=True)
         rows_of = pa.Table.from_pylist(of, schema=TABLES[table])
         parquet.write(place / "part-0.parquet", [rows_of], TABLES[table])
+    write_copy(folder / run / "history")  # as compaction does
     return folder / run
 
 

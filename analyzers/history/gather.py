@@ -13,7 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analyzers.history.bad_history import BadHistory
+from analyzers.history.sources import Source
+from workloads.history.row_copy import read_copy
 from workloads.history.schema import TABLES, later_columns
+
+Copied = Mapping[str, pa.Table]
+"""The rows of files, where a copy of them was read instead of the files."""
+
+NO_COPIES: Copied = {}
 
 GATHERED = 50_000
 """Rows of a row group: what one task reads if Spark divides files as it does by default."""
@@ -34,12 +41,12 @@ class Gathered:
         return {str(path): path.stat().st_size}
 
 
-def row_counts(files: Iterable[str]) -> dict[str, int]:
-    """Rows by file, from the footers."""
+def row_counts(files: Iterable[str], copied: Copied = NO_COPIES) -> dict[str, int]:
+    """Rows by file, from the footers of those that have no copy."""
     counts = {}
     for file in files:
         with _naming(file):
-            counts[file] = pq.read_metadata(file).num_rows
+            counts[file] = len(copied[file]) if file in copied else pq.read_metadata(file).num_rows
     return counts
 
 
@@ -57,7 +64,12 @@ def only_run(files: Iterable[str]) -> str | None:
     return runs.pop() if len(runs) == 1 else None
 
 
-def gather(files: Iterable[str], table: str) -> Gathered:
+def copies(runs: Iterable[Source]) -> Copied:
+    """Of local runs."""
+    return {file: rows for run in runs for file, rows in read_copy(run.files).items()}
+
+
+def gather(files: Iterable[str], table: str, copied: Copied) -> Gathered:
     """The rows of all files in their order.
 
     Two threads read half of the files each. More threads only wait for the interpreter, and passing small files to a
@@ -67,21 +79,29 @@ def gather(files: Iterable[str], table: str) -> Gathered:
     middle = len(everything) // 2
     halves = (everything[:middle], everything[middle:])
     with ThreadPoolExecutor(len(halves)) as pool:
-        read = [each for half in pool.map(partial(_read, schema=schema), halves) for each in half]
+        read = [
+            each for half in pool.map(partial(_read, schema=schema, copied=copied), halves) for each in half
+        ]
     rows = pa.concat_tables([schema.empty_table(), *(each for each in read if each is not None)])
     counts = (0 if each is None else len(each) for each in read)
     return Gathered(rows=rows.combine_chunks(), counts=dict(zip(everything, counts, strict=True)))
 
 
-def _read(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table | None]:
+def _read(files: Iterable[str], *, schema: pa.Schema, copied: Copied) -> list[pa.Table | None]:
     """The rows of each file; None for one without rows."""
     tables: list[pa.Table | None] = []
     for file in files:
         with _naming(file):
-            parquet = pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
-            rows = parquet.read(use_threads=False) if parquet.metadata.num_rows else None
-            tables.append(rows if rows is None or rows.schema == schema else with_columns_of(rows, schema))
+            rows = copied[file] if file in copied else _rows(file)
+            if rows is not None and rows.schema != schema:
+                rows = with_columns_of(rows, schema)
+            tables.append(rows)
     return tables
+
+
+def _rows(file: str) -> pa.Table | None:
+    parquet = pq.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
+    return parquet.read(use_threads=False) if parquet.metadata.num_rows else None
 
 
 def with_columns_of(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from analyzers.history.buckets import bucketed_table, buckets_to_use
-from analyzers.history.gather import Gathered, gather, only_run, row_counts
+from analyzers.history.gather import NO_COPIES, Gathered, copies, gather, only_run, row_counts
 from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
@@ -122,9 +122,12 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
         for table, files in tables.items()
         if _is_scattered(files) and not (in_buckets and table == "records")
     ]
-    gathered = {table: gather(tables[table], table) for table in scattered if is_local and is_embedded(spark)}
+    copied = copies(runs) if is_small else NO_COPIES
+    gathered = {
+        table: gather(tables[table], table, copied) for table in scattered if is_local and is_embedded(spark)
+    }
     counts = {
-        table: gathered[table].counts if table in gathered else row_counts(files)
+        table: gathered[table].counts if table in gathered else row_counts(files, copied)
         for table, files in tables.items()
         if is_small or table in gathered
     }
@@ -133,7 +136,9 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
         "has_many_runs": len(runs) > MANY_RUNS,
     }
     if is_small and sum(known["row_counts"].values()) <= HANDED_OVER:
-        gathered = {table: gathered.get(table) or gather(files, table) for table, files in tables.items()}
+        gathered = {
+            table: gathered.get(table) or gather(files, table, copied) for table, files in tables.items()
+        }
         frames = {table: _passed_as_rows(spark, each).coalesce(1) for table, each in gathered.items()}
         return History(**frames, **known, in_one_piece=True, operations_here=gathered["operations"].rows)
     name = f"kafkacheck_{secrets.token_hex(8)}" if in_buckets else None

@@ -139,6 +139,8 @@ def _check(path: Path, table: str) -> tuple[set[str], int]:
 
 def _check_schema(path: Path, table: str, found: pa.Schema) -> None:
     wanted = TABLES[table]
+    if found == wanted:
+        return
     missing = [name for name in required_columns(table) if name not in found.names]
     if not set(wanted.names) & set(found.names):
         raise BadHistory(

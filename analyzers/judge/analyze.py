@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -11,12 +12,14 @@ from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, require_known
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_between, lateness
+from analyzers.history.load import MANY_RUNS
 from analyzers.history.sources import Location
 from analyzers.judge.causes import Collected, causes_of
 from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.examine import Examination, crash_note, examine
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
+from analyzers.judge.paused_collection import paused_collection
 from analyzers.judge.tally import Tally
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.cause import Cause
@@ -50,8 +53,9 @@ def analyze(
     allowed = require_known(allow)
     if examples < 0:
         raise ValueError(f"examples: expected 0 or more, got {examples}")
-    examined = examine(spark, runs, examples=examples, checks=checks, bounds=bounds, strict=strict)
-    return judge_examined(examined, allow=allowed, bounds=bounds)
+    with paused_collection() if len(runs) > MANY_RUNS else nullcontext():
+        examined = examine(spark, runs, examples=examples, checks=checks, bounds=bounds, strict=strict)
+        return judge_examined(examined, allow=allowed, bounds=bounds)
 
 
 def judge_examined(

@@ -109,8 +109,9 @@ def examine(
         for run in recreated(topics) & tallies.keys():
             tallies[run].has_recreation = True
         kinds = {run: each.kinds() for run, each in tallies.items()}
+        different = {*kinds.values()}  # of thousands of runs, a few
         every_check = (*checks, *bound_checks(bounds))
-        wanted = [check for check in every_check if any(applies(check, of_run) for of_run in kinds.values())]
+        wanted = [check for check in every_check if any(applies(check, some) for some in different)]
         narrowed = replace(logs, session_filter=session_filter(tallies), has_removals=has_removals(tallies))
         found_now, crashed = find(
             narrowed,
@@ -122,18 +123,19 @@ def examine(
             ),
             boundaries={run: boundaries_of(fault_events(each.nemesis)) for run, each in tallies.items()},
         )
-        is_transactional = any(TRANSACTIONS in of_run for of_run in kinds.values())
+        is_transactional = any(TRANSACTIONS in some for some in different)
         if cycles and is_transactional:
             of_cycles, not_searched = _find_cycles(logs, examples, strict=strict)
             found_now += of_cycles
             unsearched += not_searched
         # All runs share one pass, in which a check also examines runs that it does not apply to. A verdict must not
         # depend on the runs beside it, so those results are dropped.
-        applied = {
-            run: {check.name for check in wanted if applies(check, of_run)}
-            | (set(CYCLES) if TRANSACTIONS in of_run else set())
-            for run, of_run in kinds.items()
+        applicable = {
+            some: {check.name for check in wanted if applies(check, some)}
+            | (set(CYCLES) if TRANSACTIONS in some else set())
+            for some in different
         }
+        applied = {run: applicable[of_run] for run, of_run in kinds.items()}
         every = [*found, *(each for each in found_now if each.anomaly in applied[each.run])]
         available = report(
             "report on availability",

@@ -31,6 +31,9 @@ from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
 from workloads.history.schema import HARNESS, NEMESIS
 
+NOTHING: Counter[str] = Counter()
+"""Of a kind of operation that a run has none of."""
+
 
 @dataclass(kw_only=True)
 class Tally:
@@ -136,7 +139,7 @@ class Tally:
         return (self.last_send - self.first_send) // 2
 
     def count(self, f: str) -> Counter[str]:
-        return self.types.get(f, Counter())
+        return self.types.get(f, NOTHING)
 
     @property
     def compacted(self) -> int | None:
@@ -144,7 +147,7 @@ class Tally:
         logs = {log: count for log, count in self.acknowledged.items() if log in self.finished}
         return removed_by_compaction(self.harness, logs, self.polled)
 
-    def kinds(self) -> set[str]:
+    def kinds(self) -> frozenset[str]:
         """The kinds of operations (f) in the run, and those of `analyzers.facts.fact` that apply."""
         others = {
             SENDS_AND_POLLS: bool(self.users),
@@ -158,14 +161,14 @@ class Tally:
             # A recreation cuts a log into several, of which the counts say nothing.
             IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
         }
-        return {*self.types, *(kind for kind, applies in others.items() if applies)}
+        return frozenset([*self.types, *(kind for kind, applies in others.items() if applies)])
 
 
 def tally(history: History) -> dict[str, Tally]:
     """By run id, for every run with a row in any table. Takes one Spark job, two more if there were faults,
     and one more each if there were groups, and if there were transfers."""
     rows = history.rows(_TALLY)
-    tallies = {row.run: Tally() for row in rows}
+    tallies = {run: Tally() for run in dict.fromkeys(row.run for row in rows)}
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
         # Topics are created before the load, with which the time of a run begins.
         if counted.f != "topic":

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.repetitions import repetitions
+from workloads.history import row_copy
 from workloads.history.compaction import compact as compaction
 from workloads.history.compaction.compact import compact
 from workloads.history.compaction.external_sort import Runs
@@ -339,7 +340,7 @@ def test_an_interrupted_compaction_is_finished_by_the_next(
             compact(tmp_path, memory=1)
     assert compact(tmp_path)["records"] == 3
     assert [row["op"] for row in stored(tmp_path)] == [0, 1, 2]
-    assert sorted(each.name for each in history.iterdir()) == sorted(["format.json", *TABLES])
+    assert sorted(each.name for each in history.iterdir()) == sorted(["format.json", row_copy.NAME, *TABLES])
 
 
 def previous_in_a_loop(rows: list[dict[str, Any]]) -> list[tuple[int | None, bool | None]]:
