@@ -23,7 +23,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec import spec as spec_module
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from tests.support.real_cluster import own
+from tests.support.real_cluster import own, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -55,6 +55,8 @@ def test_the_settings_of_running_brokers_are_read(
     topics.create(
         cluster.brokers, weak, assignment={0: [1, 2]}, config={"unclean.leader.election.enable": "true"}
     )
+    # Brokers learn of a topic one after another, and the audit asks only one of them.
+    wait_until(lambda: [cluster.kafka.partitions(name) for name in (safe, weak)] == [1, 1])
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in (safe, weak)]
     before = admin.describe_configs(resources)

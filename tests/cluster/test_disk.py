@@ -156,12 +156,12 @@ def test_a_write_to_a_frozen_disk_waits_until_the_thaw(settled: DockerCluster) -
     took: list[float] = []
 
     def produce() -> None:
-        began = time.monotonic()
         write(settled, topic, ["during"])
         took.append(time.monotonic() - began)
 
     assert not node.disk.frozen()
-    node.disk.freeze(20)
+    node.disk.freeze(60)  # longer than all of the block takes on a busy machine
+    began = time.monotonic()
     producing = threading.Thread(target=produce)
     try:
         assert node.disk.frozen()
@@ -187,7 +187,7 @@ def test_a_frozen_disk_thaws_by_itself(settled: DockerCluster) -> None:
     began = time.monotonic()
     node.disk.freeze(2)
     assert node.disk.run("echo through > /k/data/waits; cat /k/data/waits", timeout=20) == (0, "through\n")
-    assert 1.9 < time.monotonic() - began < 5
+    assert time.monotonic() - began > 1.9
     assert not node.disk.frozen()
     node.disk.run("rm /k/data/waits")
 
@@ -197,7 +197,7 @@ def test_power_loss_of_a_frozen_disk(settled: DockerCluster) -> None:
     node.disk.freeze(60)
     began = time.monotonic()
     node.disk.power_off()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30, "it waits for no thaw"
     node.start()
 
 
@@ -366,7 +366,11 @@ def test_the_disks_of_a_killed_session_are_removed(
     for _ in range(2):
         reaper.sweep(engine)
         time.sleep(0.5)
-    reaper.sweep(engine)
-    # The clean-up of another session may be removing the last object.
-    wait_until(lambda: objects(engine, run) == [], limit=20)
+
+    # A busy engine may complete it later still, and the clean-up of another session may be removing the last object.
+    def is_removed() -> bool:
+        reaper.sweep(engine)
+        return objects(engine, run) == []
+
+    wait_until(is_removed)
     assert backing_files(engine, run) == []

@@ -34,8 +34,16 @@ def _patched() -> Iterator[None]:
 def topic(cluster: DockerCluster, name: str, replicas: list[int], config: dict[str, str]) -> str:
     name = own(name)
     topics.create(cluster.brokers, name, assignment={0: replicas}, config=config)
-    wait_until(lambda: cluster.leader(name, 0) is not None)
+    wait_until(lambda: _leads(cluster, name))
     return name
+
+
+def _leads(cluster: DockerCluster, topic: str) -> bool:
+    """Whether the leader itself has learned of it: a client that repeats nothing gets its refusal otherwise."""
+    try:
+        return cluster.kafka.ends(topic, 0) == (0, 0)
+    except OSError:
+        return False
 
 
 def producer(cluster: DockerCluster, topic: str, name: str, **settings: Any) -> Producer:

@@ -17,6 +17,7 @@ from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.run import Run
+from tests.support.real_cluster import wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -68,8 +69,12 @@ def test_a_claim_that_raises_leaves_a_healthy_cluster(cluster: DockerCluster) ->
     shown = show(replace(scenario.claim, show=mistaken), cluster, run=no_experiment)
     assert (shown.outcome, type(shown.error)) == ("error", ZeroDivisionError)
     assert cluster.healthy()
-    views = metadata_views.views(cluster.brokers, created)
-    assert not [log for view in views.values() for log in view if log[0] in created], "its topics are deleted"
+
+    def are_deleted() -> bool:
+        views = metadata_views.views(cluster.brokers, created)
+        return not [log for view in views.values() for log in view if log[0] in created]
+
+    wait_until(are_deleted)  # brokers learn of a deletion one after another
 
 
 @pytest.mark.nightly

@@ -125,12 +125,11 @@ def test_a_clock_drifts_by_itself(
 ) -> None:
     before = time.monotonic()
     clocks[3].set(-60, ppm=500_000)
-    since = time.monotonic()
     time.sleep(6)
     seen, ended = ahead(3), time.monotonic()
-    # The drift is half of the time that passed, which is more than the error of a measurement.
-    assert (since - before) + NEAR < 3
-    assert -60 + 3 - 0.5 <= seen <= -60 + (ended - before) / 2 + 0.1
+    # The drift is half of the time that passed, more than the error of a measurement. A slow answer makes the
+    # broker's clock look behind, never ahead.
+    assert -60 + 3 - NEAR <= seen <= -60 + (ended - before) / 2 + 0.1
     assert clocks[3].get() == (-60, 500_000)
     assert ahead(1) == near(0)
     clocks[3].clear()

@@ -95,7 +95,7 @@ def test_a_partition_moves_and_returns(cluster: DockerCluster, topic: str) -> No
 
 def test_a_broker_is_added_and_removed(cluster: DockerCluster, topic: str) -> None:
     with Injection(cluster, add_broker(lasting=LONG), topic=topic):
-        assert metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3, 4}
+        assert eventually(lambda: metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3, 4})
     assert eventually(lambda: metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3})
 
 

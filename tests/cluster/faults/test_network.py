@@ -106,19 +106,20 @@ def test_peers_do_not_reach_each_other(
 ) -> None:
     pairs = {(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b}
     with Injection(cluster, event, topic=topic):
-        assert {pair for pair in pairs if not connects(cluster, *pair)} == cut
-        assert all(cluster.answers(node) for node in cluster.brokers), "clients are not cut off"
-    assert all(connects(cluster, *pair) for pair in pairs)
+        # On a busy machine a connection that passes may take as long as one that is cut.
+        assert eventually(lambda: {pair for pair in pairs if not connects(cluster, *pair)} == cut)
+        assert eventually(lambda: all(map(cluster.answers, cluster.brokers))), "clients are not cut off"
+    assert eventually(lambda: all(connects(cluster, *pair) for pair in pairs))
     lifecycle.wait_settled(cluster)
 
 
 def test_halves_and_bridge(cluster: DockerCluster, topic: str) -> None:
     pairs = [(1, 2), (1, 3), (2, 3)]
     with Injection(cluster, halves(lasting=LONG), topic=topic):
-        assert sum(not connects(cluster, *pair) for pair in pairs) == 2
+        assert eventually(lambda: sum(not connects(cluster, *pair) for pair in pairs) == 2)
     lifecycle.wait_settled(cluster)
     with Injection(cluster, bridge(lasting=LONG), topic=topic):
-        assert sum(not connects(cluster, *pair) for pair in pairs) == 1
+        assert eventually(lambda: sum(not connects(cluster, *pair) for pair in pairs) == 1)
     lifecycle.wait_settled(cluster)
 
 
@@ -130,8 +131,8 @@ def test_clients_do_not_reach_a_node_that_its_peers_reach(
 ) -> None:
     with Injection(cluster, cut_clients(2, lasting=LONG, one_way=way), topic=topic):
         assert not cluster.answers(2)
-        assert connects(cluster, 1, 2)
-        assert 2 in metadata_views.unfenced(cluster.brokers[1])
+        assert eventually(lambda: connects(cluster, 1, 2))
+        assert eventually(lambda: 2 in metadata_views.unfenced(cluster.brokers[1]))
     assert eventually(lambda: cluster.answers(2))
 
 
@@ -238,12 +239,15 @@ def test_a_node_sends_slowly(cluster: DockerCluster, topic: str) -> None:
 
 
 def test_names_are_not_found(cluster: DockerCluster, topic: str) -> None:
-    ask = "timeout 1 getent hosts kafka2"
-    assert cluster.nodes[1].shell(ask)[0] == 0
+
+    def finds(node: int) -> bool:
+        return cluster.nodes[node].shell("timeout 1 getent hosts kafka2")[0] == 0
+
+    assert eventually(lambda: finds(1))
     with Injection(cluster, dns(1, lasting=LONG), topic=topic):
-        assert cluster.nodes[1].shell(ask)[0] != 0
-        assert cluster.nodes[3].shell(ask)[0] == 0
-    assert cluster.nodes[1].shell(ask)[0] == 0
+        assert not finds(1)
+        assert eventually(lambda: finds(3))
+    assert eventually(lambda: finds(1))
 
 
 @pytest.mark.parametrize("event", [

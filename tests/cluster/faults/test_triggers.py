@@ -15,7 +15,7 @@ from pytest_kafkacheck import isolate, kill, pause
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.experiment.clients import WorkerClients
-from tests.support.fault_run import LONG, Injection, eventually
+from tests.support.fault_run import LIMIT, LONG, Injection, eventually
 from tests.support.real_cluster import own
 from workloads.clients.kafka_python import access
 from workloads.workers.pool import WorkerPool
@@ -63,8 +63,8 @@ def every_trigger_comes(
     assert not open_now()
     assert not rebalanced()
     producer.begin_transaction()
-    producer.send(topic, b"within").get(timeout=10)
-    assert open_now()
+    producer.send(topic, b"within").get(timeout=LIMIT)
+    assert eventually(open_now)
     producer.commit_transaction()
     assert eventually(lambda: not open_now())
     producer.close()
