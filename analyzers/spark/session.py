@@ -15,7 +15,6 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from analyzers.spark.cores import cores_of
-from analyzers.spark.hadoop_defaults import PREFIX, drop_defaults
 from analyzers.spark.jvm.gateway import (
     current_jvm,
     end_jvm,
@@ -24,6 +23,7 @@ from analyzers.spark.jvm.gateway import (
     is_alive,
     open_session,
 )
+from analyzers.spark.jvm.hadoop_defaults import PREFIX, drop_defaults
 from analyzers.spark.jvm.launch import kill_started, launch_jvm
 from analyzers.spark.quick_start import QuickStart, find_quick_start
 from analyzers.spark.scratch import is_embedded, make_scratch, scratch_of
