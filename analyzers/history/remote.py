@@ -22,7 +22,7 @@ from analyzers.history.sources import sources
 from analyzers.history.spark_schema import spark_schema
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
 from analyzers.spark.error_summary import error_summary
-from analyzers.spark.session import restore_defaults
+from analyzers.spark.file_systems import restore_defaults
 from workloads.history.schema import FORMAT, TABLES, required_columns
 
 AT_ONCE = 8

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from analyzers.spark.session import restore_defaults
+from analyzers.spark.file_systems import restore_defaults
 from workloads.history.schema import TABLES
 
 Location = Path | str

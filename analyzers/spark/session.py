@@ -23,7 +23,7 @@ from analyzers.spark.jvm.gateway import (
     is_alive,
     open_session,
 )
-from analyzers.spark.jvm.hadoop_defaults import PREFIX, drop_defaults, restore_defaults
+from analyzers.spark.jvm.hadoop_defaults import PREFIX, drop_defaults
 from analyzers.spark.jvm.launch import kill_started, launch_jvm
 from analyzers.spark.quick_start import QuickStart, find_quick_start
 from analyzers.spark.scratch import is_embedded, make_scratch, scratch_of
@@ -44,7 +44,6 @@ __all__ = [
     "is_alive",
     "is_embedded",
     "kill_spark",
-    "restore_defaults",
     "scratch_of",
     "spark_session",
 ]
