@@ -81,9 +81,8 @@ def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged
     _wait_gone(clients)
 
     (home,) = (project / ".kafkacheck").iterdir()
-    (project / "test_readme.py").write_text(CLUSTER_ONLY)
     following = session()
-    wait_until((project / "there").exists)
+    following.wait_for("every broker took and gave back a record")
     assert owned(running.pid) == []
     wait_until(lambda: not scratch.exists())
     following.signal(signal.SIGINT)
