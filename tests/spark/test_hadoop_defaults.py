@@ -7,8 +7,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from analyzers.history import remote
@@ -25,6 +28,7 @@ import json, sys
 from analyzers.spark.session import end_spark, spark_session
 conf = json.loads(sys.argv[1])
 spark = spark_session(conf=conf)
+assert spark.read.parquet(sys.argv[2]).count() == 1
 get = spark._jsc.hadoopConfiguration().get
 names = {"s3": "fs.s3a.impl", "sums": "parquet.page.verify-checksum.enabled", "own": "fs.s3a.endpoint"}
 print(json.dumps({short: get(name) for short, name in names.items()}))
@@ -63,7 +67,7 @@ def test_own_settings_stay_and_defaults_come_back(spark: Any, configuration: Any
     ids=["the files of a run", "the runs of a folder", "a file of a run"],
 )
 def test_they_are_back_before_another_file_system_is_read(
-    spark: Any, configuration: Any, reads: Any, tmp_path: Any
+    spark: Any, configuration: Any, reads: Any, tmp_path: Path
 ) -> None:
     with contextlib.suppress(BadHistory, FileNotFoundError):
         reads(spark, (tmp_path / "none").as_uri())
@@ -83,10 +87,12 @@ def test_they_are_back_before_another_file_system_is_read(
     ids=["plain", "with settings of Hadoop"],
 )
 def test_a_new_session_leaves_them_out_unless_hadoop_is_configured(
-    conf: dict[str, str], expected: dict[str, bool]
+    tmp_path: Path, conf: dict[str, str], expected: dict[str, bool]
 ) -> None:
-    answer = subprocess.run(
-        [sys.executable, "-c", STARTS, json.dumps(conf)], check=True, stdout=subprocess.PIPE, text=True
-    )
+    """Also after a file was read, for which Spark loads more of Hadoop."""
+    file = tmp_path / "one.parquet"
+    pq.write_table(pa.table({"n": [1]}), file)
+    call = [sys.executable, "-c", STARTS, json.dumps(conf), str(file)]
+    answer = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True)
     found = json.loads(answer.stdout.splitlines()[-1])
     assert {name: value is not None for name, value in found.items()} == expected

@@ -34,6 +34,9 @@ def drop_defaults(spark: SparkSession, settings: Mapping[str, str]) -> None:
         return
     kept = {key.removeprefix(PREFIX): value for key, value in settings.items() if key.startswith(PREFIX)}
     kept[BUFFER] = configuration.get(BUFFER)
+    # Both load classes that add resources, after which each configuration reads all of its resources again.
+    jvm.org.apache.hadoop.mapred.JobConf(False)
+    jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass("file", configuration)
     with _lock:
         _dropped[spark.sparkContext] = jvm.org.apache.hadoop.conf.Configuration(configuration)
         configuration.clear()
