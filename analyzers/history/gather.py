@@ -65,7 +65,7 @@ def only_run(files: Iterable[str]) -> str | None:
 
 
 def copies(runs: Iterable[Source]) -> Copied:
-    """Of local runs."""
+    """The rows of local runs that have a copy, by file."""
     return {file: rows for run in runs for file, rows in read_copy(run.files).items()}
 
 

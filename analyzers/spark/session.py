@@ -112,7 +112,7 @@ def spark_session(
         jvm = _launch(spark_conf, scratch=scratch, java=java, quick=quick)
         atexit.register(end_jvm, jvm)
     session = open_session(jvm, spark_conf)
-    # Whoever configures Hadoop may read other file systems in ways that are not known here.
+    # An application with Hadoop settings of its own may read other file systems without `restore_defaults`.
     if is_local(master) and not any(key.startswith(PREFIX) for key in conf):
         drop_defaults(session, settings)
     return session

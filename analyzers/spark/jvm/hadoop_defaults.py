@@ -47,6 +47,6 @@ def drop_defaults(spark: SparkSession, settings: Mapping[str, str]) -> None:
 def restore_defaults(spark: SparkSession) -> None:
     """Before anything is read that may lie on another file system. Does nothing where no settings are missing."""
     with _lock:
-        contexts = [context for context in _dropped if context is getattr(spark, "_sc", None)]
-        for context in contexts:
-            spark._jsc.hadoopConfiguration().addResource(_dropped.pop(context))
+        context = getattr(spark, "_sc", None)  # a session of Spark Connect has none
+        if context is not None and (settings := _dropped.pop(context, None)) is not None:
+            spark._jsc.hadoopConfiguration().addResource(settings)

@@ -48,7 +48,7 @@ def is_broken(connection: Connection) -> bool:
         corrupt("leader", lasting=LONG),
         wipe("leader", lasting=LONG),
         *(
-            # By day, others strike several brokers and run a crash loop.
+            # Other tests that run by day take down several brokers, and run a crash loop.
             pytest.param(event, marks=pytest.mark.nightly)
             for event in (
                 kill("2,3", lasting=LONG),
