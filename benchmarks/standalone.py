@@ -6,8 +6,7 @@
 Starts a master and so many workers of one core each, judges so many runs of so many records in one call, and reads
 Spark's own log of events:
 
-tasks of one   stages with a single task, although their job has others with more: one core works, the others wait.
-               The last stage of a job may have one.
+tasks of one   stages with a single task that are not the last of their statement: one core works, the others wait
 rows of one    the most rows that such a stage reads: a table with a row for each log does no harm
 shuffled       bytes written for other tasks, per record: flat if nothing grows with the number of runs
 read           bytes of files, per record
@@ -15,7 +14,9 @@ cpu            µs of all executors, per record
 collected      bytes of results that tasks sent to the driver, per run
 
 --than-one judges the largest number of runs with one worker, too. On a machine with two cores, four workers cannot be
-four times as fast as one: the ratio is printed beside the number of cores.
+four times as fast as one: the ratio is printed beside the number of cores. Each figure is printed when it is known.
+
+Executors have a heap of 512 MB, the parallel collector, and Java's own compilers.
 
 Needs Java, and some 600 MB of memory for each worker.
 """
@@ -44,6 +45,8 @@ from tests.support.standalone import executor_settings, standalone
 PLANTED = 4
 """Of each anomaly, in one run of eight."""
 
+EXECUTOR = {"spark.executor.extraJavaOptions": "-XX:+UseParallelGC"}
+
 
 def write_runs(folder: Path, number: int, records: int) -> list[Path]:
     runs = []
@@ -56,7 +59,8 @@ def write_runs(folder: Path, number: int, records: int) -> list[Path]:
 
 
 def judge(master: str, conf: dict[str, str], runs: list[Path], records: int) -> dict[str, Any]:
-    """In this process: seconds of the second verdict (the first one compiles), and counts by run and anomaly."""
+    """In this process: seconds of two verdicts (in the first one Java compiles), when the second began in ms since
+    1970, and counts by run and anomaly."""
     from analyzers.judge.analyze import analyze
     from analyzers.spark.session import fit, spark_session
 
@@ -64,27 +68,33 @@ def judge(master: str, conf: dict[str, str], runs: list[Path], records: int) -> 
     fit(spark, records * len(runs), conf=conf)
     seconds = []
     for _ in range(2):
+        since = time.time() * 1000
         began = time.monotonic()
         verdicts = analyze(spark, runs, strict=True)
         seconds.append(time.monotonic() - began)
     spark.stop()
     counts = {run: {each.anomaly: each.count for each in one.findings} for run, one in verdicts.items()}
-    return {"first": seconds[0], "second": seconds[1], "counts": counts}
+    return {"first": seconds[0], "second": seconds[1], "since": since, "counts": counts}
 
 
-def measures(log: Path, runs: int, records: int) -> dict[str, Any]:
-    """Of the second half of all jobs in a log of events: those of the second verdict."""
+def measures(log: Path, since: float, runs: int, records: int) -> dict[str, Any]:
+    """Of the jobs in a log of events that began at `since` (ms since 1970) or later."""
     lines = (json.loads(line) for file in sorted(log.glob("*")) for line in file.open())
-    return of_events(lines, runs, records)
+    return of_events(lines, since, runs, records)
 
 
-def of_events(events: Iterable[dict[str, Any]], runs: int, records: int) -> dict[str, Any]:
-    stages_of: dict[int, list[int]] = {}
+def of_events(events: Iterable[dict[str, Any]], since: float, runs: int, records: int) -> dict[str, Any]:
+    stages_of: dict[str, set[int]] = defaultdict(set)
+    jobs = 0
     tasks: dict[int, int] = {}
     sums: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for event in events:
         if event["Event"] == "SparkListenerJobStart":
-            stages_of[event["Job ID"]] = [stage["Stage ID"] for stage in event["Stage Infos"]]
+            if event["Submission Time"] >= since:
+                # An adaptive statement is several jobs, which have the number of its execution in common.
+                statement = event["Properties"].get("spark.sql.execution.id", f"job {event['Job ID']}")
+                stages_of[statement] |= {stage["Stage ID"] for stage in event["Stage Infos"]}
+                jobs += 1
         elif event["Event"] == "SparkListenerStageCompleted":
             tasks[event["Stage Info"]["Stage ID"]] = event["Stage Info"]["Number of Tasks"]
         elif event["Event"] == "SparkListenerTaskEnd" and (of_task := event.get("Task Metrics")):
@@ -95,19 +105,17 @@ def of_events(events: Iterable[dict[str, Any]], runs: int, records: int) -> dict
             of_stage["collected"] += of_task["Result Size"]
             of_stage["rows"] += of_task["Input Metrics"]["Records Read"]
             of_stage["rows"] += of_task["Shuffle Read Metrics"]["Total Records Read"]
-    jobs = sorted(stages_of)[len(stages_of) // 2 :]
     # A stage whose output an earlier job left behind is skipped, and does not complete.
-    done = {job: [stage for stage in stages_of[job] if stage in tasks] for job in jobs}
-    single = [
-        stage for of_job in done.values() for stage in of_job if stage != max(of_job) and tasks[stage] == 1
-    ]
-    stages = {stage for of_job in done.values() for stage in of_job}
+    done = [sorted(stage for stage in of if stage in tasks) for of in stages_of.values()]
+    single = [stage for of in done for stage in of[:-1] if tasks[stage] == 1]
+    stages = {stage for of in done for stage in of}
     total = {
         what: sum(sums[stage][what] for stage in stages) for what in ("shuffled", "read", "cpu", "collected")
     }
     rows = runs * records
     return {
-        "jobs": len(jobs),
+        "statements": len(stages_of),
+        "jobs": jobs,
         "stages": len(stages),
         "tasks": sum(tasks[stage] for stage in stages),
         "tasks of one": len(single),
@@ -128,6 +136,7 @@ def measure(
         log.mkdir()
         settings = {
             **executor_settings(workers),
+            **EXECUTOR,
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": log.as_uri(),
             "spark.eventLog.compress": "false",
@@ -145,7 +154,8 @@ def measure(
             for i, run in enumerate(runs)
         }
         assert judged.pop("counts") == expected, "the runs were not judged as they were planted"
-        return {"runs": len(runs), "workers": workers, **judged, **measures(log, len(runs), records)}
+        of_second = measures(log, judged.pop("since"), len(runs), records)
+        return {"runs": len(runs), "workers": workers, **judged, **of_second}
 
 
 def main() -> None:
@@ -172,9 +182,10 @@ def main() -> None:
         workers = [(number, options.workers) for number in options.runs]
         if options.than_one:
             workers.append((max(options.runs), 1))
-        found = [
-            measure(Path(scratch), runs[:number], options.records, some, conf) for number, some in workers
-        ]
+        found = []
+        for number, some in workers:
+            found.append(measure(Path(scratch), runs[:number], options.records, some, conf))
+            print(json.dumps(found[-1]), file=sys.stderr, flush=True)
     if options.json:
         print(json.dumps(found, indent=2))
         return
