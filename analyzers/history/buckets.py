@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
@@ -39,7 +40,7 @@ def bucketed_table(spark: SparkSession, name: str, runs: Sequence[Source]) -> Da
     """Create a table with a partition for each run directory. Only partitioned tables can have buckets in several
     folders."""
     (buckets,) = {buckets_of(PurePosixPath(file).name) for run in runs for file in run.files["records"]}
-    folders = sorted({file.rpartition("/")[0] for run in runs for file in run.files["records"]})
+    folders = _folders(runs)
     columns = spark_schema(TABLES["records"]).toDDL()
     spark.sql(
         f"create table {name} ({columns}, folder int) using parquet partitioned by (folder) "
@@ -51,6 +52,17 @@ def bucketed_table(spark: SparkSession, name: str, runs: Sequence[Source]) -> Da
     )
     spark.sql(f"alter table {name} add {' '.join(places)}")
     return spark.table(name).drop("folder")
+
+
+def confined_to(spark: SparkSession, name: str, runs: Sequence[Source], some: Sequence[Source]) -> DataFrame:
+    """The part of the table `name` of these runs that lies in the directories of some of them."""
+    number = {folder: at for at, folder in enumerate(_folders(runs))}
+    numbers = [number[folder] for folder in _folders(some)]
+    return spark.table(name).where(F.col("folder").isin(numbers)).drop("folder")
+
+
+def _folders(runs: Sequence[Source]) -> list[str]:
+    return sorted({file.rpartition("/")[0] for run in runs for file in run.files["records"]})
 
 
 def _quoted(folder: str) -> str:

@@ -146,6 +146,7 @@ def by_incarnation(history: History, of: Cuts) -> History:
         records=changed(history.records, _records),
         operations=changed(history.operations, _operations),
         observations=changed(history.observations, _observations),
+        places=None,
     )
 
 

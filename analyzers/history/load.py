@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from analyzers.history.buckets import bucketed_table, buckets_to_use
+from analyzers.history.buckets import bucketed_table, buckets_to_use, confined_to
 from analyzers.history.gather import NO_COPIES, Gathered, copies, gather, only_run, row_counts
+from analyzers.history.places import MANY as MANY_PLACES
+from analyzers.history.places import Places
 from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
+from analyzers.spark.exact_paths import parquet_files
 from analyzers.spark.kept_plans import KeptPlans, kept_plans
 from analyzers.spark.session import is_embedded, scratch_of
 from analyzers.spark.settings import ONE_PIECE
@@ -78,6 +81,9 @@ class History:
     shared: SharedTables | None = None
     """The small tables of the whole history that this one is, or is a part of; None: facts compute their own."""
 
+    places: Places | None = None
+    """Where its runs lie, if there are many directories and Spark reads their files."""
+
     def sql(self, statement: str) -> DataFrame:
         """Run one statement over ``{records}``, ``{operations}`` and ``{observations}``.
 
@@ -97,6 +103,13 @@ class History:
     def is_kept(self) -> bool:
         """Whether this is the history as it was loaded, in a session that keeps plans."""
         return self.kept is not None and self.loaded == (self.records, self.operations, self.observations)
+
+    def of_runs(self, runs: Collection[str]) -> History:
+        """The part with the rows of these runs. Files of other directories are left out where `places` are known."""
+        tables = self.places.tables(runs) if self.places else {}
+        named = F.col("run").isin(sorted(runs))
+        frames = {table: tables.get(table, getattr(self, table)).where(named) for table in TABLES}
+        return replace(self, **frames, places=None)
 
     def shared_sql(self, statement: str) -> DataFrame:
         """As `sql`, for a statement with few rows that several facts read. May also return rows of runs that are not
@@ -152,15 +165,28 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     if is_small and sum(counts["records"].values()) <= ONE_PIECE:
         pieces = {table: frame.coalesce(1) for table, frame in frames.items()}
         return _with_kept_plans(spark, tables, History(**pieces, **known, in_one_piece=True))
-    frames |= known
     if name:
         records = bucketed_table(spark, name, runs)
         # Spark treats a folder that it cannot find as empty. Rows must not go missing unnoticed, so files are
         # counted.
         if len(records.inputFiles()) == len(tables["records"]):
-            return replace(History(**frames), records=records, registered=name)
-        spark.sql(f"drop table {name}")
-    return History(**frames)
+            frames["records"] = records
+        else:
+            spark.sql(f"drop table {name}")
+            name = None
+    read = {table: frame for table, frame in frames.items() if tables[table] and table not in gathered}
+    if read and len(runs) >= MANY_PLACES:
+
+        def part(some: Sequence[Source]) -> Mapping[str, DataFrame]:
+            return {
+                table: confined_to(spark, name, runs, some)
+                if table == "records" and name
+                else _read(spark, table, _files(some, table))
+                for table in read
+            }
+
+        known["places"] = Places(runs, read, part)
+    return History(**frames, **known, registered=name)
 
 
 def _with_kept_plans(
@@ -199,8 +225,7 @@ def _read(spark: SparkSession, table: str, files: Mapping[str, int]) -> DataFram
         # Not createDataFrame: even without rows it starts a Python process.
         nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema)
         return spark.range(0).select(*nulls)
-    # The path of a run directory may contain brackets and colons, which are not patterns here.
-    return spark.read.schema(schema).option("__globPaths__", "false").parquet(*files)
+    return parquet_files(spark, files, schema)
 
 
 def _passed_as_rows(spark: SparkSession, gathered: Gathered) -> DataFrame:

@@ -22,6 +22,7 @@ from analyzers.history.sources import sources
 from analyzers.history.spark_schema import spark_schema
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
 from analyzers.spark.error_summary import error_summary
+from analyzers.spark.exact_paths import load, parquet_files
 from analyzers.spark.file_systems import restore_defaults
 from workloads.history.schema import FORMAT, TABLES, required_columns
 
@@ -35,10 +36,10 @@ def runs_at(spark: SparkSession, uri: str) -> list[str]:
     Raises BadHistory if the folder cannot be read or holds no run.
     """
     restore_defaults(spark)
-    listing = spark.read.format("binaryFile").option("__globPaths__", "false")
-    listing = listing.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
+    listing = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    listing = listing.option("pathGlobFilter", "*.parquet")
     try:
-        rows = listing.load(uri).select("path").collect()
+        rows = load(listing, [uri]).select("path").collect()
     except Exception as error:  # each file system raises other errors
         if _is_missing(error):
             raise BadHistory(uri, "no such folder") from error
@@ -61,7 +62,7 @@ def text_at(spark: SparkSession, uri: str, name: str) -> str | None:
     restore_defaults(spark)
     file = f"{uri.rstrip('/')}/{name}"
     try:
-        rows = spark.read.option("__globPaths__", "false").text(file, wholetext=True).collect()
+        rows = load(spark.read.format("text").option("wholetext", "true"), [file]).collect()
     except Exception as error:
         if _is_missing(error):
             return None
@@ -95,7 +96,7 @@ def rows_at(spark: SparkSession, uri: str) -> int:
     try:
         (source,) = sources(spark, [uri])
         files = source.files["records"]
-        return spark.read.option("__globPaths__", "false").parquet(*files).count() if files else 0
+        return parquet_files(spark, files).count() if files else 0
     except Exception:
         return 0
 
@@ -115,7 +116,7 @@ def _check_schema(spark: SparkSession, table: str, file: str, size: int) -> None
     if not size:
         raise BadHistory(file, "is empty, not even a Parquet file without rows")
     try:
-        found = spark.read.option("__globPaths__", "false").parquet(file).schema
+        found = parquet_files(spark, [file]).schema
     except Exception as error:
         raise BadHistory(
             file, f"is truncated, or not a Parquet file ({size:,} bytes; {_reason(error)})"
@@ -151,8 +152,7 @@ def _check_rows(spark: SparkSession, table: str, files: Sequence[str]) -> tuple[
     counts = (f"count_if({sql}) as `{problem}`" for problem, sql in problems.items())
     try:
         rows = (
-            spark.read.option("__globPaths__", "false")
-            .parquet(*files)
+            parquet_files(spark, files)
             .selectExpr("*", "input_file_name() as `its file`")
             .groupBy("its file")
             .agg(*(F.expr(each) for each in ("collect_set(run) as runs", "count(*) as `its rows`", *counts)))

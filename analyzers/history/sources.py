@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from analyzers.spark.exact_paths import load, parquet_files
 from analyzers.spark.file_systems import restore_defaults
 from workloads.history.schema import TABLES
 
@@ -46,17 +48,35 @@ def name_of(run: Location) -> str:
     return run.rstrip("/").rpartition("/")[2] if isinstance(run, str) else run.name
 
 
-def is_empty(spark: SparkSession, source: Source, row_counts: Mapping[str, int]) -> bool:
-    """Whether its tables have no rows, so that they name no run. row_counts: of those files of which they are
-    known."""
-    files = [file for table in TABLES for file in source.files[table]]
-    if source.local:
-        return not any(
-            row_counts[file] if file in row_counts else pq.read_metadata(file).num_rows for file in files
-        )
-    return not any(
-        spark.read.option("__globPaths__", "false").parquet(file).limit(1).count() for file in files
-    )
+def empty_ones(spark: SparkSession, runs: Iterable[Source], row_counts: Mapping[str, int]) -> list[str]:
+    """The names of those whose tables have no rows, so that they name no run.
+
+    row_counts  of those files of which they are known.
+    """
+    everything = list(runs)
+    local = [run for run in everything if run.local and not any(_rows_here(run, row_counts))]
+    remote = [run for run in everything if not run.local]
+    for table in ("operations", "observations", "records"):  # most have operations
+        files = [file for run in remote for file in run.files[table]]
+        if len(remote) > 1 and files:
+            placed = parquet_files(spark, files).selectExpr("input_file_name() as file").distinct()
+            filled = {as_listed(row.file) for row in placed.collect()}
+            remote = [run for run in remote if filled.isdisjoint(run.files[table])]
+    # And those whose files the file system spells in another way.
+    return [run.name for run in (*local, *(each for each in remote if not _has_rows_there(spark, each)))]
+
+
+def _rows_here(run: Source, row_counts: Mapping[str, int]) -> Iterator[int]:
+    for file in _all_files(run):
+        yield row_counts[file] if file in row_counts else pq.read_metadata(file).num_rows
+
+
+def _has_rows_there(spark: SparkSession, run: Source) -> bool:
+    return any(parquet_files(spark, [file]).limit(1).count() for file in _all_files(run))
+
+
+def _all_files(run: Source) -> list[str]:
+    return [file for table in TABLES for file in run.files[table]]
 
 
 def local_files(run: Path, table: str) -> list[Path]:
@@ -85,10 +105,11 @@ def _remote(spark: SparkSession, runs: Sequence[str]) -> list[Source]:
     not read."""
     restore_defaults(spark)
     uris = [run.rstrip("/") for run in runs]
-    listing = spark.read.format("binaryFile").option("__globPaths__", "false")
-    listing = listing.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
+    listing = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    listing = listing.option("pathGlobFilter", "*.parquet")
     try:
-        rows = listing.load([f"{uri}/history" for uri in uris]).select("path", "length").collect()
+        found_files = load(listing, [f"{uri}/history" for uri in uris])
+        rows = found_files.select("path", "length").collect()
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
@@ -111,6 +132,11 @@ def _parts(file: str) -> tuple[str, str]:
     """The run and the table of a file."""
     home, _, rest = file.rpartition("/history/")
     return _home(home), PurePosixPath(rest).parent.name
+
+
+def as_listed(uri: str) -> str:
+    """The path of a file as Spark lists it, from the URI that Spark says of a row."""
+    return _home(unquote(uri))
 
 
 def _home(uri: str) -> str:

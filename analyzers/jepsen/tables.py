@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from analyzers.history.spark_schema import spark_schema
+from analyzers.spark.exact_paths import parquet_files
 from workloads.history.jepsen.tables import OPERATIONS, RECORDS
 
 VALUE = ["run", "key", "value"]
@@ -65,7 +66,7 @@ def tables(spark: SparkSession, folder: Path, *, without: Collection[int]) -> It
 
 
 def _read(spark: SparkSession, file: Path, schema: object, without: Collection[int]) -> DataFrame:
-    rows = spark.read.schema(spark_schema(schema)).option("__globPaths__", "false").parquet(str(file))
+    rows = parquet_files(spark, [str(file)], spark_schema(schema))
     return rows.where(~F.col("run").isin(*without)) if without else rows
 
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import Row
-from pyspark.sql import functions as F
 
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Sample, Source
@@ -74,7 +73,7 @@ def _changes(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[
     runs = sorted(extents)
     if not runs:
         return {}
-    confined = history.observations.where(F.col("run").isin(*runs))
+    confined = history.of_runs(runs).observations
     session = confined.sparkSession
     values = ", ".join(_spans(extents)) or "('', '', 0, 0L, 0L)"
     spans = session.sql(
@@ -109,11 +108,7 @@ def _sources(history: History, runs: Collection[str]) -> dict[str, dict[str, lis
     found: dict[str, dict[str, list[Source]]] = {}
     if not runs:
         return found
-    confined = [
-        table.where(F.col("run").isin(*sorted(runs))) for table in (history.records, history.operations)
-    ]
-    spark = history.records.sparkSession
-    rows = spark.sql(_SOURCES, records=confined[0], operations=confined[1]).collect()
+    rows = history.of_runs(runs).sql(_SOURCES).collect()
     for row in sorted(rows, key=lambda row: (row.time, row.process)):
         source = Source(time=row.time, process=row.process, node=row.node)
         found.setdefault(row.run, {}).setdefault(f"{row.topic}-{row.partition}", []).append(source)
@@ -125,7 +120,7 @@ def _assignments(history: History, runs: Collection[str]) -> dict[str, list[Assi
     found: dict[str, list[Assignment]] = defaultdict(list)
     if not runs:
         return found
-    rows = events(history).where(F.col("run").isin(*sorted(runs)) & F.expr("event = 'assigned'")).collect()
+    rows = events(history.of_runs(runs)).where("event = 'assigned'").collect()
     for row in sorted(rows, key=lambda row: (row.completed, row.op)):
         if row.topic is not None:
             assignment = Assignment(

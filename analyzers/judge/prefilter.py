@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Row
-from pyspark.sql import functions as F
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.suspicion import Grain
@@ -50,17 +49,11 @@ class Suspects:
         runs = self.runs[fact]
         if not runs:
             return None
-        of_runs = F.col("run").isin(sorted(runs))
         residues = {"value": self.values, "offset": self.offsets}
         # The suspicious values and offsets are known only of suspicions about values.
         column = FACTS[fact].confined_to if self._only_by_value(fact) else None
-        return replace(
-            history,
-            records=history.records.where(of_runs),
-            operations=history.operations.where(of_runs),
-            observations=history.observations.where(of_runs),
-            value_filter=_one_of(column, residues[column]) if column else "true",
-        )
+        value_filter = _one_of(column, residues[column]) if column else "true"
+        return replace(history.of_runs(runs), value_filter=value_filter)
 
     def _only_by_value(self, fact: str) -> bool:
         grains = {
@@ -86,9 +79,8 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
     conflicting = frozenset(row.run for row in rows if row.shared_offsets)
     if offsets:
         # Of three values at one offset, the pass knows the smallest and the largest. The third may be lost as well.
-        shared_by = history.records.where(F.col("run").isin(sorted(conflicting))).where(
-            f"value is not null and {_one_of('offset', offsets)}"
-        )
+        with_several = f"value is not null and {_one_of('offset', offsets)}"
+        shared_by = history.of_runs(conflicting).records.where(with_several)
         bitmaps = shared_by.selectExpr(f"bitmap_construct_agg(pmod(value, {RESIDUES})) as bits").collect()
         values |= _residues(row.bits for row in bitmaps)
     return Suspects(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from analyzers.facts.session_writes import session_writes
-from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.run_progress import parse
 from analyzers.judge.tally import Tally
@@ -26,8 +25,7 @@ def stalenesses(history: History, runs: Collection[str]) -> dict[str, Staleness]
     """By run id, of those of `runs` with an acknowledged write of a session. One Spark job; none without runs."""
     if not runs:
         return {}
-    names = ", ".join(map(sql_literal, runs))
-    writes = session_writes(history).where(f"run in ({names})")
+    writes = session_writes(history.of_runs(runs))
     rows = history.records.sparkSession.sql(_STATEMENT, writes=writes).collect()
     return {
         row.run: Staleness(

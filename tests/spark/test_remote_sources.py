@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import analyzers.history.sources
 from analyzers.catalogue.bounds import Bounds
 from analyzers.history.sources import sources
+from analyzers.judge.analyze import analyze
 from analyzers.judge.batch import Case, judge_batch
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -215,3 +217,23 @@ def test_the_run_that_does_not_exist_is_named(spark: Any, runs: Path, far: Far) 
     uri = far(runs)
     with pytest.raises(FileNotFoundError, match="/gone/history does not exist"):
         sources(spark, [f"{uri}/good", f"{uri}/gone"])
+
+
+def test_empty_runs_among_many_remote_ones(
+    spark: Any, runs: Path, far: Far, write: Any, story: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One job tells which of them have rows; only those without are asked one by one."""
+    asked: list[str] = []
+    has_rows = analyzers.history.sources._has_rows_there
+    monkeypatch.setattr(
+        "analyzers.history.sources._has_rows_there",
+        lambda spark, run: asked.append(run.name) or has_rows(spark, run),
+    )
+    write(runs / "nothing [1]", {})
+    write(runs / "only a sample", {"sampled": story().harness("phase", {"phase": "load"})})
+    uri = far(runs)
+    verdicts = analyze(spark, [f"{uri}/{name}" for name in ("good", "nothing [1]", "lost", "only a sample")])
+    assert {name: one.result for name, one in verdicts.items()} == {
+        "good": "valid", "lost": "invalid", "nothing [1]": "unknown", "sampled": "unknown",
+    }  # fmt: skip
+    assert asked == ["nothing [1]"]
