@@ -31,12 +31,8 @@ import psutil
 from pyspark.sql import SparkSession
 
 from analyzers.catalogue.registry import CHECKS
-from analyzers.history.load import load, release
-from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
-from analyzers.judge.examine import applies
-from analyzers.judge.find import find
-from analyzers.judge.tally import tally
+from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts
@@ -54,15 +50,10 @@ Seconds = dict[str, list[float]]
 
 
 def ours(spark: SparkSession, run: Path, facts: set[str] = FACTS) -> Counts:
-    history = load(spark, sources(spark, [run]))
-    try:
-        # The coverage is part of every verdict, and decides which checks apply.
-        done = {kind for each in tally(history).values() for kind in each.kinds()}
-        wanted = [check for check in WANTED if check.over in facts and applies(check, done)]
-        found, _ = find(history, wanted, examples=8, strict=True)
-    finally:
-        release(spark, history)
-    return {one.anomaly: one.count for one in found}
+    """As `analyze` does it, for these checks: without cycles, and without reports."""
+    checks = [check for check in WANTED if check.over in facts]
+    examined = examine(spark, [run], examples=8, checks=checks, strict=True, cycles=False, reports=False)
+    return {one.anomaly: one.count for one in examined.found}
 
 
 def whole(spark: SparkSession, run: Path) -> Counts:

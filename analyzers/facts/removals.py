@@ -16,13 +16,20 @@ EVERYTHING = (1 << 63) - 1
 LONG = 7 * 86_400_000
 """ms, Kafka's default of retention.ms. A run that goes on is taken to end before its records are that old."""
 
+OWN_LENGTHS = f"""
+        select *, max(last) over (partition by run) as until from (
+            select run, topic, partition, max(offset) filter (where f = 'poll') as top, max({TIME}) as last,
+                bool_or(committed) filter (where final) as isolated
+            from {{records}} group by run, topic, partition
+        )
+"""
+"""Per log with a record; see `removals`. All records are read for it, which `tally` has done before."""
+
+KNOWN_LENGTHS = "select * from {lengths}"
+
 _REMOVALS = f"""
-    with {FINAL_READS}, logs as (
-        select run, topic, partition, max(offset) filter (where f = 'poll') as top, max({TIME}) as last,
-            bool_or(committed) filter (where final) as isolated
-        from {{records}} group by run, topic, partition
-    ), lengths as (
-        select *, max(last) over (partition by run) as until from logs
+    with {FINAL_READS}, lengths as (
+        lengths_of_logs
     ), created as (
         select run, topic, invoked, get_json_object(value, "$.config['cleanup.policy']") as policy,
             try_cast(get_json_object(value, "$.config['retention.ms']") as bigint) as ms,
@@ -110,7 +117,8 @@ def removals(history: History) -> DataFrame:
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow, and allows everything.
     """
-    return history.shared_sql(_REMOVALS)
+    lengths = OWN_LENGTHS if history.lengths_here is None else KNOWN_LENGTHS
+    return history.shared_sql(_REMOVALS.replace("lengths_of_logs", lengths))
 
 
 def removed_beginnings(history: History) -> DataFrame:

@@ -147,6 +147,7 @@ def by_incarnation(history: History, of: Cuts) -> History:
         operations=changed(history.operations, _operations),
         observations=changed(history.observations, _observations),
         places=None,
+        lengths_here=None,
     )
 
 

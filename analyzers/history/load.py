@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,10 @@ class History:
     """Whether the settings of some topic allow compaction. False where the recorded settings of all topics are known
     not to, so that facts need not look for records that compaction removed."""
 
+    lengths_here: Callable[[], pa.Table] | None = None
+    """The table ``{lengths}``: run, topic, partition, top, until and isolated (see `analyzers.facts.removals`) of
+    each log with a record, also of other runs. None where the tally does not know them."""
+
     is_running: bool = False
     """Whether the run goes on, and this is a part of its history: what may still be removed counts as removed."""
 
@@ -85,12 +89,15 @@ class History:
     """Where its runs lie, if there are many directories and Spark reads their files."""
 
     def sql(self, statement: str) -> DataFrame:
-        """Run one statement over ``{records}``, ``{operations}`` and ``{observations}``.
+        """Run one statement over ``{records}``, ``{operations}``, ``{observations}`` and, where known, ``{lengths}``.
 
         Spark analyses a statement once, but a plan built from DataFrames again with each step. For small histories
         that takes longer than everything else.
         """
         named = {name: getattr(self, name) for name in TABLES if f"{{{name}}}" in statement}
+        if self.lengths_here is not None and "{lengths}" in statement:
+            lengths = self.records.sparkSession.createDataFrame(self.lengths_here())
+            named["lengths"] = lengths.coalesce(1) if self.in_one_piece else lengths
         return self.records.sparkSession.sql(statement, **named)
 
     def rows(self, statement: str) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
@@ -25,7 +26,7 @@ from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
 from analyzers.judge.propagation import propagations, spread
 from analyzers.judge.staleness import measured_runs, stalenesses
-from analyzers.judge.tally import Tally, has_removals, session_filter, tally
+from analyzers.judge.tally import Tally, has_removals, lengths, session_filter, tally
 from analyzers.spark.session import is_alive
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.propagation import Propagation
@@ -112,7 +113,13 @@ def examine(
         different = {*kinds.values()}  # of thousands of runs, a few
         every_check = (*checks, *bound_checks(bounds))
         wanted = [check for check in every_check if any(applies(check, some) for some in different)]
-        narrowed = replace(logs, session_filter=session_filter(tallies), has_removals=has_removals(tallies))
+        narrowed = replace(
+            logs,
+            session_filter=session_filter(tallies),
+            has_removals=has_removals(tallies),
+            # The tally does not know the incarnations of a topic.
+            lengths_here=partial(lengths, tallies) if logs is history else None,
+        )
         found_now, crashed = find(
             narrowed,
             wanted,

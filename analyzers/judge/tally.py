@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from pyspark.sql import Row
 
 from analyzers.facts.columns import SESSION, TIME
@@ -35,6 +36,13 @@ NOTHING: Counter[str] = Counter()
 """Of a kind of operation that a run has none of."""
 
 
+LENGTHS = pa.schema({
+    "run": pa.string(), "topic": pa.string(), "partition": pa.int32(), "top": pa.int64(), "until": pa.int64(),
+    "isolated": pa.bool_(),
+})  # fmt: skip
+"""Of a log with a record, as `analyzers.facts.removals` describes them."""
+
+
 @dataclass(kw_only=True)
 class Tally:
     """The counts of one run, as Spark returns them."""
@@ -51,6 +59,8 @@ class Tally:
     """Topic-partitions with a completed final read."""
     recorded: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a record."""
+    until: int | None = None
+    """ns, of the last record: when it completed, or when it was invoked if it never did."""
     final_start: int = 0
     """The highest log start that a completed final read found."""
     attempted: set[tuple[str, int]] = field(default_factory=set)
@@ -111,7 +121,7 @@ class Tally:
     polled: list[Row] = field(default_factory=list)
     """Per client and log: process, topic, partition, n (records polled), top (the highest offset), last (ns, the last
     completion), final (by final reads), grouped (as a member of a group), got (ns, the last record with an offset
-    that it polled outside of groups)."""
+    that it polled outside of groups), committed (records of final reads with read_committed)."""
     progress: RunProgress = field(default_factory=RunProgress)
     replication: Replication | None = None
     """None without faults, and without samples."""
@@ -177,6 +187,8 @@ def tally(history: History) -> dict[str, Tally]:
         logs = {(log.topic, log.partition) for log in counted.logs}
         if counted.f in ("send", "poll"):
             run.recorded |= logs
+            ends = (counted.last_begun, *(client.last for client in counted.clients))
+            run.until = max(at for at in (run.until, *ends) if at is not None)
         if counted.f == "send" and counted.type != "fail":
             run.written |= logs
         if counted.f == "final-read":
@@ -197,7 +209,8 @@ def tally(history: History) -> dict[str, Tally]:
         if counted.f == "read":
             run.session_readers |= {client.process for client in counted.clients}
             run.reading |= set(counted.sessions)
-        run.committed += counted.committed
+        if counted.f == "txn":
+            run.committed += counted.committed
         if counted.copies:
             run.copies[counted.type] += counted.copies
         if counted.transfers:
@@ -256,6 +269,21 @@ def session_filter(tallies: Mapping[str, Tally]) -> str:
     return " or ".join(conditions) or "false"
 
 
+def lengths(tallies: Mapping[str, Tally]) -> pa.Table:
+    """A row of `LENGTHS` for each log with a record."""
+    rows = []
+    for run, of_run in tallies.items():
+        tops: dict[tuple[str, int], int | None] = dict.fromkeys(of_run.recorded)
+        isolated = set()
+        for client in of_run.polled:
+            log = client.topic, client.partition
+            tops[log] = max((at for at in (tops.get(log), client.top) if at is not None), default=None)
+            if client.committed:
+                isolated.add(log)
+        rows += [(run, *log, top, of_run.until, log in isolated) for log, top in tops.items()]
+    return pa.Table.from_pylist([dict(zip(LENGTHS.names, row, strict=True)) for row in rows], schema=LENGTHS)
+
+
 def has_removals(tallies: Mapping[str, Tally]) -> bool:
     """Whether records may have been removed from the beginning of some log."""
     return any(run.has_removals for run in tallies.values())
@@ -264,7 +292,7 @@ def has_removals(tallies: Mapping[str, Tally]) -> bool:
 _TALLY = f"""
     with rows as (
         select run, topic, partition, f, type, session, process, assignment, generation, invoked, completed, offset,
-            null as start, coalesce(final, false) as final, false as committed,
+            null as start, coalesce(final, false) as final, coalesce(final and committed, false) as committed,
             f = 'send' and source is not null as copy, f = 'send' and amount is not null as transfer,
             if(f = 'poll' and offset is not null and generation is null, {TIME}, null) as got,
             previous is not null and within is null as loose,
@@ -292,7 +320,7 @@ _TALLY = f"""
         select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
             collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
             sum(copies) as copies, sum(transfers) as transfers, sum(unlinked) as unlinked, max(start) as start,
-            collect_list(struct(process, topic, partition, n, top, last, final, grouped, got))
+            collect_list(struct(process, topic, partition, n, top, last, final, grouped, got, committed))
                 filter (where f in ('send', 'poll', 'read')) as clients
         from each group by run, f, type
     ), seen as (
