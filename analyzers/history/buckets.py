@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,12 +23,12 @@ FEW_ROWS = 15_000
 
 def buckets_to_use(spark: SparkSession, files: Mapping[str, int]) -> int | None:
     """The number of buckets, if all files belong to tables divided in the same way and no bucket is far too large."""
-    numbers = {buckets_of(PurePosixPath(file).name) for file in files}
+    numbers = {buckets_of(_name(file)) for file in files}
     if len(numbers) != 1 or (buckets := numbers.pop()) is None:
         return None
     sizes: Counter[str] = Counter()
     for file, size in files.items():
-        sizes[PurePosixPath(file).name] += max(0, size - FEW_ROWS)
+        sizes[_name(file)] += max(0, size - FEW_ROWS)
     # One core reads a bucket. If that takes longer than a shuffle, which spreads the rows evenly, shuffling is
     # better.
     fair = sum(sizes.values()) / (cores_of(spark) or BUCKETS // 4)
@@ -39,7 +38,7 @@ def buckets_to_use(spark: SparkSession, files: Mapping[str, int]) -> int | None:
 def bucketed_table(spark: SparkSession, name: str, runs: Sequence[Source]) -> DataFrame:
     """Create a table with a partition for each run directory. Only partitioned tables can have buckets in several
     folders."""
-    (buckets,) = {buckets_of(PurePosixPath(file).name) for run in runs for file in run.files["records"]}
+    (buckets,) = {buckets_of(_name(file)) for run in runs for file in run.files["records"]}
     folders = _folders(runs)
     columns = spark_schema(TABLES["records"]).toDDL()
     spark.sql(
@@ -63,6 +62,10 @@ def confined_to(spark: SparkSession, name: str, runs: Sequence[Source], some: Se
 
 def _folders(runs: Sequence[Source]) -> list[str]:
     return sorted({file.rpartition("/")[0] for run in runs for file in run.files["records"]})
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
 
 
 def _quoted(folder: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -35,7 +36,8 @@ def sources(spark: SparkSession, runs: Sequence[Location]) -> list[Source]:
     if not runs:
         raise ValueError("runs: at least one run directory is needed, got none")
     remote = iter(_remote(spark, uris) if (uris := [str(run) for run in runs if is_uri(run)]) else ())
-    return [next(remote) if is_uri(run) else _local(Path(run)) for run in runs]
+    real_path = cache(os.path.realpath)
+    return [next(remote) if is_uri(run) else _local(run, real_path) for run in runs]
 
 
 def is_uri(run: Location) -> bool:
@@ -92,12 +94,15 @@ def _files(run: str, table: str) -> list[str]:
         return []
 
 
-def _local(run: Path) -> Source:
-    if not run.is_dir():
+def _local(run: Location, real_path: Callable[[str], str]) -> Source:
+    """real_path  of a folder that holds runs."""
+    if not os.path.isdir(run):
         raise FileNotFoundError(f"run directory {run} does not exist: nothing to analyse")
-    home = os.path.realpath(run)
+    folder, name = os.path.split(run)
+    is_link = name in ("", ".", "..") or os.path.islink(run)
+    home = os.path.realpath(run) if is_link else os.path.join(real_path(folder), name)
     files = {table: {file: os.stat(file).st_size for file in _files(home, table)} for table in TABLES}
-    return Source(name=run.name, local=True, files=files)
+    return Source(name=name or Path(run).name, local=True, files=files)
 
 
 def _remote(spark: SparkSession, runs: Sequence[str]) -> list[Source]:

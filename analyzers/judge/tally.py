@@ -182,13 +182,13 @@ def tally(history: History) -> dict[str, Tally]:
     for run, counted in ((tallies[row.run], row.counted) for row in rows if row.counted is not None):
         # Topics are created before the load, with which the time of a run begins.
         if counted.f != "topic":
-            run.began = min((at for at in (run.began, counted.began) if at is not None), default=None)
+            run.began = _least(run.began, counted.began)
         run.types.setdefault(counted.f, Counter())[counted.type] += counted.n
         logs = {(log.topic, log.partition) for log in counted.logs}
         if counted.f in ("send", "poll"):
             run.recorded |= logs
-            ends = (counted.last_begun, *(client.last for client in counted.clients))
-            run.until = max(at for at in (run.until, *ends) if at is not None)
+            for at in (counted.last_begun, *(client.last for client in counted.clients)):
+                run.until = _most(run.until, at)
         if counted.f == "send" and counted.type != "fail":
             run.written |= logs
         if counted.f == "final-read":
@@ -204,8 +204,8 @@ def tally(history: History) -> dict[str, Tally]:
             run.pollers |= set(counted.sessions)
             run.polled += counted.clients
         if counted.f == "send":
-            run.first_send = min(at for at in (run.first_send, counted.began) if at is not None)
-            run.last_send = max(at for at in (run.last_send, counted.last_begun) if at is not None)
+            run.first_send = _least(run.first_send, counted.began)
+            run.last_send = _most(run.last_send, counted.last_begun)
         if counted.f == "read":
             run.session_readers |= {client.process for client in counted.clients}
             run.reading |= set(counted.sessions)
@@ -253,6 +253,14 @@ def tally(history: History) -> dict[str, Tally]:
     return tallies
 
 
+def _least(one: int | None, other: int | None) -> int | None:
+    return other if one is None or (other is not None and other < one) else one
+
+
+def _most(one: int | None, other: int | None) -> int | None:
+    return other if one is None or (other is not None and other > one) else one
+
+
 def session_filter(tallies: Mapping[str, Tally]) -> str:
     """SQL condition on the records of sessions that send and poll, or read.
 
@@ -277,7 +285,7 @@ def lengths(tallies: Mapping[str, Tally]) -> pa.Table:
         isolated = set()
         for client in of_run.polled:
             log = client.topic, client.partition
-            tops[log] = max((at for at in (tops.get(log), client.top) if at is not None), default=None)
+            tops[log] = _most(tops.get(log), client.top)
             if client.committed:
                 isolated.add(log)
         rows += [(run, *log, top, of_run.until, log in isolated) for log, top in tops.items()]

@@ -197,6 +197,9 @@ def _struct_decoder(kind: StructType) -> Callable[[Any], Row]:
     names, rows = kind.names, _row_class(kind.names)
     decoders = {at: decode for at, field in enumerate(kind.fields) if (decode := _decoder(field.dataType))}
 
+    if not decoders:  # most structs, of which there are thousands
+        return lambda value: tuple.__new__(rows, map(value.get, names))
+
     def decode_struct(value: Mapping[str, Any]) -> Row:
         values = [*map(value.get, names)]
         for at, decode in decoders.items():
