@@ -82,18 +82,19 @@ def gather(files: Iterable[str], table: str, copied: Copied) -> Gathered:
         read = [
             each for half in pool.map(partial(_read, schema=schema, copied=copied), halves) for each in half
         ]
-    rows = pa.concat_tables([schema.empty_table(), *(each for each in read if each is not None)])
+    filled = (each for each in read if each is not None)
+    rows = pa.concat_tables([schema.empty_table(), *filled], promote_options="default").select(schema.names)
     counts = (0 if each is None else len(each) for each in read)
     return Gathered(rows=rows.combine_chunks(), counts=dict(zip(everything, counts, strict=True)))
 
 
 def _read(files: Iterable[str], *, schema: pa.Schema, copied: Copied) -> list[pa.Table | None]:
-    """The rows of each file; None for one without rows."""
+    """The rows of each file; None for one without rows. Those of a copy lack columns without values."""
     tables: list[pa.Table | None] = []
     for file in files:
         with _naming(file):
             rows = copied[file] if file in copied else _rows(file)
-            if rows is not None and rows.schema != schema:
+            if rows is not None and file not in copied and rows.schema != schema:
                 rows = with_columns_of(rows, schema)
             tables.append(rows)
     return tables

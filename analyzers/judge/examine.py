@@ -98,8 +98,8 @@ def examine(
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
         with ThreadPoolExecutor(5, thread_name_prefix="kafkacheck-analysis") as pool:
             counting = pool.submit(tally, history)
-            waiting = pool.submit(measure, history) if reports else None
             prefiltering = pool.submit(find_suspicious_values, logs, checks)
+            waiting = pool.submit(measure, history) if reports else None
             # Otherwise these are confined to the sessions and the checks that the tally shows to be needed, and left
             # out if no leader changed.
             is_beside = logs.is_kept and not logs.has_many_runs

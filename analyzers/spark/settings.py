@@ -23,9 +23,11 @@ SQL: Mapping[str, str] = {
 }
 
 # On a cluster a partition that is far larger than the others keeps all other machines waiting: adaptive plans divide
-# it. The threshold is Spark's own.
+# it. They join small ones, up to 1 MB by default: tables with some rows for each log would be one task, which all
+# other machines wait for. The threshold of listing is Spark's own.
 CLUSTER_SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "32",
 }
 
