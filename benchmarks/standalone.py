@@ -11,6 +11,7 @@ rows of one    the most rows that such a stage reads: a table with a row for eac
 shuffled       bytes written for other tasks, per record: flat if nothing grows with the number of runs
 read           bytes of files, per record
 cpu            µs of all executors, per record
+driver         processor seconds of the driver and of Python, per run
 collected      bytes of results that tasks sent to the driver, per run
 
 --than-one judges the largest number of runs with one worker, too. On a machine with two cores, four workers cannot be
@@ -35,6 +36,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import psutil
 from rich.console import Console
 from rich.table import Table
 
@@ -59,22 +61,36 @@ def write_runs(folder: Path, number: int, records: int) -> list[Path]:
 
 
 def judge(master: str, conf: dict[str, str], runs: list[Path], records: int) -> dict[str, Any]:
-    """In this process: seconds of two verdicts (in the first one Java compiles), when the second began in ms since
-    1970, and counts by run and anomaly."""
+    """In this process: seconds of two verdicts (in the first one Java compiles), processor seconds of the driver per
+    run and the beginning (ms since 1970) of the second one, and counts by run and anomaly."""
     from analyzers.judge.analyze import analyze
     from analyzers.spark.session import fit, spark_session
 
     spark = spark_session(master=master, conf=conf, size="large", heap="1g")
     fit(spark, records * len(runs), conf=conf)
-    seconds = []
+    seconds, driver = [], []
     for _ in range(2):
         since = time.time() * 1000
-        began = time.monotonic()
+        began, used = time.monotonic(), _processor_seconds()
         verdicts = analyze(spark, runs, strict=True)
         seconds.append(time.monotonic() - began)
+        driver.append(_processor_seconds() - used)
     spark.stop()
     counts = {run: {each.anomaly: each.count for each in one.findings} for run, one in verdicts.items()}
-    return {"first": seconds[0], "second": seconds[1], "since": since, "counts": counts}
+    return {
+        "first": seconds[0],
+        "second": seconds[1],
+        "driver": driver[1] / len(runs),
+        "since": since,
+        "counts": counts,
+    }
+
+
+def _processor_seconds() -> float:
+    """Of this process and of its JVM, the driver."""
+    here = psutil.Process()
+    times = [each.cpu_times() for each in (here, *here.children())]
+    return sum(each.user + each.system for each in times)
 
 
 def measures(log: Path, since: float, runs: int, records: int) -> dict[str, Any]:
