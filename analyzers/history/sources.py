@@ -50,7 +50,7 @@ def name_of(run: Location) -> str:
     return run.rstrip("/").rpartition("/")[2] if isinstance(run, str) else run.name
 
 
-def empty_ones(spark: SparkSession, runs: Iterable[Source], row_counts: Mapping[str, int]) -> list[str]:
+def empty_runs(spark: SparkSession, runs: Iterable[Source], row_counts: Mapping[str, int]) -> list[str]:
     """The names of those whose tables have no rows, so that they name no run.
 
     row_counts  of those files of which they are known.

@@ -18,7 +18,7 @@ from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import fault_events
 from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, recreated, topic_changes
 from analyzers.history.load import History, load, release
-from analyzers.history.sources import Location, empty_ones, sources
+from analyzers.history.sources import Location, empty_runs, sources
 from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
@@ -105,7 +105,7 @@ def examine(
             is_beside = logs.is_kept and not logs.has_many_runs
             ordering = pool.submit(find_disordered, logs, checks) if is_beside else None
             spreading = pool.submit(spread, logs) if is_beside and reports else None
-            empty = empty_ones(spark, directories, history.row_counts)
+            empty = empty_runs(spark, directories, history.row_counts)
         tallies = {name: Tally() for name in empty} | counting.result()
         for run in recreated(topics) & tallies.keys():
             tallies[run].has_recreation = True
