@@ -14,20 +14,20 @@ LARGE = 2_000_000
 
 # Nearly all grouping is by (run, topic, partition). Without adaptive plans a small history takes half the time, a
 # large one the same. From 128 groups in a task, Spark's default, it would sort all findings to choose the first ones
-# of each log: runs with many logs, and many runs, have more.
+# of each log: runs with many logs, and many runs, have more. Adaptive plans join partitions of up to 1 MB by default:
+# a table with some rows for each log would be one task, for which all other machines wait.
 SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "4096",
 }
 
 # On a cluster a partition that is far larger than the others keeps all other machines waiting: adaptive plans divide
-# it. They join small ones, up to 1 MB by default: tables with some rows for each log would be one task, which all
-# other machines wait for. The threshold of listing is Spark's own.
+# it. The threshold of listing is Spark's own.
 CLUSTER_SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "true",
-    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "32",
 }
 

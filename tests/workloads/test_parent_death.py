@@ -50,8 +50,15 @@ def test_a_child_whose_caller_is_interrupted_is_ended(monkeypatch: pytest.Monkey
         children.append(popen(*arguments, **options))
         return children[-1]
 
-    def interrupted(_: Future[Any]) -> None:
-        raise KeyboardInterrupt
+    result = Future.result
+    interrupts = iter(
+        [KeyboardInterrupt]
+    )  # only the caller's wait, and not the look at the child that follows it
+
+    def interrupted(future: Future[Any], timeout: float | None = None) -> Any:
+        for interrupt in interrupts:
+            raise interrupt
+        return result(future, timeout)
 
     monkeypatch.setattr(subprocess, "Popen", started)  # until the other thread has called it
     with monkeypatch.context() as patch:
