@@ -124,7 +124,7 @@ def test_spark_connect(run: Path, expected: dict[str, Any], tmp_path: Path) -> N
     submit = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
     submit += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     submit += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    with daemon(tmp_path, "server", *submit, port=port):
+    with daemon(tmp_path, "server", *submit, port=port, heap="1g"):  # it is the driver, too
         asked = {"spark.sql.shuffle.partitions": "3"}
         master = f"sc://127.0.0.1:{port}"
         assert judged_there(tmp_path, master, [run], conf=asked, python=python) == expected

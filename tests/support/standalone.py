@@ -25,9 +25,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def daemon(folder: Path, name: str, *arguments: str, port: int | None = None) -> Iterator[None]:
+def daemon(
+    folder: Path, name: str, *arguments: str, port: int | None = None, heap: str = "128m"
+) -> Iterator[None]:
     """Run one of Spark's own programs during the block. It is ready when it listens at `port`."""
-    environment = {**os.environ, "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_DAEMON_MEMORY": "128m"}
+    environment = {**os.environ, "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_DAEMON_MEMORY": heap}
     environment["SPARK_DAEMON_JAVA_OPTS"] = "-XX:TieredStopAtLevel=1"
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
