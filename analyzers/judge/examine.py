@@ -23,10 +23,11 @@ from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
+from analyzers.judge.lengths import lengths
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
 from analyzers.judge.propagation import propagations, spread
 from analyzers.judge.staleness import measured_runs, stalenesses
-from analyzers.judge.tally import Tally, has_removals, lengths, session_filter, tally
+from analyzers.judge.tally import Tally, has_removals, session_filter, tally
 from analyzers.spark.session import is_alive
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.propagation import Propagation

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import pyarrow as pa
 from pyspark.sql import Row
 
 from analyzers.facts.columns import SESSION, TIME
@@ -34,13 +33,6 @@ from workloads.history.schema import HARNESS, NEMESIS
 
 NOTHING: Counter[str] = Counter()
 """Of a kind of operation that a run has none of."""
-
-
-LENGTHS = pa.schema({
-    "run": pa.string(), "topic": pa.string(), "partition": pa.int32(), "top": pa.int64(), "until": pa.int64(),
-    "isolated": pa.bool_(),
-})  # fmt: skip
-"""Of a log with a record, as `analyzers.facts.removals` describes them."""
 
 
 @dataclass(kw_only=True)
@@ -188,7 +180,7 @@ def tally(history: History) -> dict[str, Tally]:
         if counted.f in ("send", "poll"):
             run.recorded |= logs
             for at in (counted.last_begun, *(client.last for client in counted.clients)):
-                run.until = _most(run.until, at)
+                run.until = most(run.until, at)
         if counted.f == "send" and counted.type != "fail":
             run.written |= logs
         if counted.f == "final-read":
@@ -205,7 +197,7 @@ def tally(history: History) -> dict[str, Tally]:
             run.polled += counted.clients
         if counted.f == "send":
             run.first_send = _least(run.first_send, counted.began)
-            run.last_send = _most(run.last_send, counted.last_begun)
+            run.last_send = most(run.last_send, counted.last_begun)
         if counted.f == "read":
             run.session_readers |= {client.process for client in counted.clients}
             run.reading |= set(counted.sessions)
@@ -257,7 +249,7 @@ def _least(one: int | None, other: int | None) -> int | None:
     return other if one is None or (other is not None and other < one) else one
 
 
-def _most(one: int | None, other: int | None) -> int | None:
+def most(one: int | None, other: int | None) -> int | None:
     return other if one is None or (other is not None and other > one) else one
 
 
@@ -275,21 +267,6 @@ def session_filter(tallies: Mapping[str, Tally]) -> str:
         if numbers
     ]
     return " or ".join(conditions) or "false"
-
-
-def lengths(tallies: Mapping[str, Tally]) -> pa.Table:
-    """A row of `LENGTHS` for each log with a record."""
-    rows = []
-    for run, of_run in tallies.items():
-        tops: dict[tuple[str, int], int | None] = dict.fromkeys(of_run.recorded)
-        isolated = set()
-        for client in of_run.polled:
-            log = client.topic, client.partition
-            tops[log] = _most(tops.get(log), client.top)
-            if client.committed:
-                isolated.add(log)
-        rows += [(run, *log, top, of_run.until, log in isolated) for log, top in tops.items()]
-    return pa.Table.from_pylist([dict(zip(LENGTHS.names, row, strict=True)) for row in rows], schema=LENGTHS)
 
 
 def has_removals(tallies: Mapping[str, Tally]) -> bool:

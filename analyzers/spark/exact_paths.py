@@ -21,9 +21,9 @@ def parquet_files(spark: SparkSession, files: Iterable[str], schema: StructType 
 def load(reader: DataFrameReader, paths: Iterable[str]) -> DataFrame:
     """What the reader loads from all of these paths.
 
-    With the option not to look for patterns, Spark loads each path that could be one as many times as there are paths
-    (4.3.0). So these characters are escaped. Hadoop cannot look up such a path if it has a colon as well; then each
-    is loaded by itself.
+    Spark 4.3.0 has an option not to look for patterns, but with it, each path with such a character makes Spark load
+    all paths once more. So these characters are escaped instead. Hadoop cannot look up an escaped path that has a
+    colon as well; if there is one, each path is loaded by itself, with the option.
     """
     known = list(paths)
     if any(PATTERN.search(path) and ":" in _without_scheme(path) for path in known):

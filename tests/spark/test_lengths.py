@@ -10,7 +10,8 @@ import pytest
 
 from analyzers.facts.removals import OWN_LENGTHS, removals
 from analyzers.history.load import History
-from analyzers.judge.tally import LENGTHS, lengths, tally
+from analyzers.judge.lengths import LENGTHS, lengths
+from analyzers.judge.tally import tally
 from tests.support.stories.whole_runs import all_stories
 
 pytestmark = pytest.mark.spark

@@ -51,9 +51,8 @@ def test_a_child_whose_caller_is_interrupted_is_ended(monkeypatch: pytest.Monkey
         return children[-1]
 
     result = Future.result
-    interrupts = iter(
-        [KeyboardInterrupt]
-    )  # only the caller's wait, and not the look at the child that follows it
+    # Only the caller's wait, and not the callback that ends the child.
+    interrupts = iter([KeyboardInterrupt])
 
     def interrupted(future: Future[Any], timeout: float | None = None) -> Any:
         for interrupt in interrupts:
