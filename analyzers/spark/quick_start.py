@@ -3,7 +3,7 @@ user.
 
 Most of a short start goes into finding, reading and verifying some ten thousand classes, and into a second JVM in
 which Spark's launcher works out a command line. Both are prepared by `make_quick_start` (called by ``kafkacheck
-setup``), in a folder for each combination of Java, Spark and JVM flags. docs/spark_start.md has the design and the
+setup``), in a folder for each combination of Java and Spark. docs/spark_start.md has the design and the
 figures.
 """
 
@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 from analyzers.spark.jvm.gateway import end_jvm, open_session
 from analyzers.spark.jvm.launch import launch_jvm
 from analyzers.spark.jvm.launcher_command import launcher_command
-from analyzers.spark.settings import COMPILER, core_settings, java_options, sql_settings
+from analyzers.spark.settings import core_settings, java_options, sql_settings
 
 SWITCH = "KAFKACHECK_SPARK_QUICK_START"
 """Environment variable: with ``off`` (or ``0``) Spark starts with its own launcher and without an archive."""
@@ -137,11 +137,11 @@ def is_unavailable() -> bool:
 
 
 def _folder(java: Path) -> Path:
-    """This user's folder for that Java, this Spark and these flags."""
+    """This user's folder for that Java and this Spark."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = java.resolve().parent.parent
     # Every Java describes its build in this file. Without it, the program's time of change identifies the build.
     release = home / "release"
     build = release.read_text() if release.is_file() else str(java.stat().st_mtime_ns)
-    parts = [REVISION, str(home), build, pyspark.__version__, pyspark.__file__, COMPILER["small"]]
+    parts = [REVISION, str(home), build, pyspark.__version__, pyspark.__file__]
     return cache / "kafkacheck" / "spark" / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -15,6 +15,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from analyzers.spark.cores import cores_of
+from analyzers.spark.jvm.class_loader import share_class_loader
 from analyzers.spark.jvm.gateway import (
     current_jvm,
     end_jvm,
@@ -28,6 +29,7 @@ from analyzers.spark.jvm.launch import kill_started, launch_jvm
 from analyzers.spark.quick_start import QuickStart, find_quick_start
 from analyzers.spark.scratch import is_embedded, make_scratch, scratch_of
 from analyzers.spark.settings import (
+    INTERPRETED,
     LARGE,
     Size,
     core_settings,
@@ -98,7 +100,7 @@ def spark_session(
     # it.
     is_plain = is_local(master) and not FOR_THE_LAUNCHER & conf.keys()
     quick = find_quick_start(java) if java is not None and is_plain else None
-    archive = quick.archive if quick is not None and size == "small" else None
+    archive = quick.archive if quick is not None else None
     flags = " ".join(java_options(size, scratch=scratch, archive=archive))
     settings = core_settings(master, scratch=scratch, heap=heap) | sql | dict(conf)
     more = conf.get("spark.driver.extraJavaOptions", "")
@@ -120,7 +122,9 @@ def spark_session(
 
 def fit(spark: SparkSession, rows: int, *, conf: Mapping[str, str] | None = None) -> None:
     """Change the settings that depend on the number of records and on the cores of the cluster, except those that
-    `conf` sets."""
+    `conf` sets. An embedded Spark that will generate code for them gets one class loader for it."""
+    if is_embedded(spark) and rows > INTERPRETED:
+        share_class_loader(spark)
     settings = sql_settings(rows, cores=cores_of(spark), is_cluster=not is_embedded(spark))
     for key, value in settings.items():
         if key not in (conf or {}):

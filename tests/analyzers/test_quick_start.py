@@ -19,7 +19,7 @@ from analyzers.spark.quick_start import (
     find_quick_start,
     make_quick_start,
 )
-from analyzers.spark.settings import java_options
+from analyzers.spark.settings import Size, java_options
 from pytest_kafkacheck.setup.java import find_java
 
 ROOT = Path(__file__).parents[2]
@@ -131,3 +131,22 @@ def test_the_jvm_ignores_an_invalid_archive(tmp_path: Path, content: bytes | Non
     done = subprocess.run([java, *flags, "-version"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
     assert "version" in done.stderr.splitlines()[0]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_both_jvms_take_classes_from_the_archive(size: Size, tmp_path: Path) -> None:
+    java = find_java()
+    assert java is not None
+    quick = find_quick_start(java)
+    if quick is None:
+        pytest.skip("no quick start of this Java: kafkacheck setup makes one")
+    flags = java_options(size, scratch=tmp_path, archive=quick.archive)
+    (class_path,) = (quick.command[at + 1] for at, part in enumerate(quick.command) if part == "-cp")
+    done = subprocess.run(
+        [java, *flags, "-Xlog:class+load", "-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--version"],
+        capture_output=True,
+        text=True,
+    )
+    (line,) = (line for line in done.stdout.splitlines() if " org.apache.spark.deploy.SparkSubmit source: " in line)
+    assert line.endswith("shared objects file (top)")
