@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 
 from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import Source
-from workloads.history.row_copy import read_copy
+from workloads.history.row_copy import Encoded, decode, read_copy
 from workloads.history.schema import TABLES, later_columns
 
-Copied = Mapping[str, pa.Table]
-"""The rows of files, where a copy of them was read instead of the files."""
+Copied = Mapping[str, Encoded]
+"""By file, its rows where a copy of them was read instead of the files."""
 
 NO_COPIES: Copied = {}
 
@@ -46,7 +46,7 @@ def row_counts(files: Iterable[str], copied: Copied = NO_COPIES) -> dict[str, in
     counts = {}
     for file in files:
         with _naming(file):
-            counts[file] = len(copied[file]) if file in copied else pq.read_metadata(file).num_rows
+            counts[file] = copied[file].rows if file in copied else pq.read_metadata(file).num_rows
     return counts
 
 
@@ -70,31 +70,33 @@ def copies(runs: Iterable[Source]) -> Copied:
 
 
 def gather(files: Iterable[str], table: str, copied: Copied) -> Gathered:
-    """The rows of all files in their order.
+    """The rows of all files. Those of a file keep their order.
 
-    Two threads read half of the files each. More threads only wait for the interpreter, and passing small files to a
-    thread one by one takes as long as reading them.
+    Two threads read half of the files without a copy each. More threads only wait for the interpreter, and passing
+    small files to a thread one by one takes as long as reading them.
     """
     schema, everything = TABLES[table], list(files)
-    middle = len(everything) // 2
-    halves = (everything[:middle], everything[middle:])
+    others = [file for file in everything if file not in copied]
+    middle = len(others) // 2
+    halves = (others[:middle], others[middle:])
     with ThreadPoolExecutor(len(halves)) as pool:
-        read = [
-            each for half in pool.map(partial(_read, schema=schema, copied=copied), halves) for each in half
-        ]
-    filled = (each for each in read if each is not None)
-    rows = pa.concat_tables([schema.empty_table(), *filled], promote_options="default").select(schema.names)
-    counts = (0 if each is None else len(each) for each in read)
-    return Gathered(rows=rows.combine_chunks(), counts=dict(zip(everything, counts, strict=True)))
+        read = [each for half in pool.map(partial(_read, schema=schema), halves) for each in half]
+    filled = [each for each in read if each is not None]
+    encoded = decode(copied[file] for file in everything if file in copied)
+    tables = [schema.empty_table(), *encoded, *filled]
+    rows = pa.concat_tables(tables, promote_options="default").select(schema.names)
+    lengths = dict(zip(others, (0 if each is None else len(each) for each in read), strict=True))
+    counts = {file: copied[file].rows if file in copied else lengths[file] for file in everything}
+    return Gathered(rows=rows.combine_chunks(), counts=counts)
 
 
-def _read(files: Iterable[str], *, schema: pa.Schema, copied: Copied) -> list[pa.Table | None]:
-    """The rows of each file; None for one without rows. Those of a copy lack columns without values."""
+def _read(files: Iterable[str], *, schema: pa.Schema) -> list[pa.Table | None]:
+    """The rows of each file; None for one without rows."""
     tables: list[pa.Table | None] = []
     for file in files:
         with _naming(file):
-            rows = copied[file] if file in copied else _rows(file)
-            if rows is not None and file not in copied and rows.schema != schema:
+            rows = _rows(file)
+            if rows is not None and rows.schema != schema:
                 rows = with_columns_of(rows, schema)
             tables.append(rows)
     return tables

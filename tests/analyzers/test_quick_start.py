@@ -144,9 +144,19 @@ def test_both_jvms_take_classes_from_the_archive(size: Size, tmp_path: Path) -> 
     flags = java_options(size, scratch=tmp_path, archive=quick.archive)
     (class_path,) = (quick.command[at + 1] for at, part in enumerate(quick.command) if part == "-cp")
     done = subprocess.run(
-        [java, *flags, "-Xlog:class+load", "-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--version"],
+        [
+            java,
+            *flags,
+            "-Xlog:class+load",
+            "-cp",
+            class_path,
+            "org.apache.spark.deploy.SparkSubmit",
+            "--version",
+        ],
         capture_output=True,
         text=True,
     )
-    (line,) = (line for line in done.stdout.splitlines() if " org.apache.spark.deploy.SparkSubmit source: " in line)
+    (line,) = (
+        line for line in done.stdout.splitlines() if " org.apache.spark.deploy.SparkSubmit source: " in line
+    )
     assert line.endswith("shared objects file (top)")

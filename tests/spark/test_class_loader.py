@@ -38,7 +38,7 @@ def current_thread(session: Any) -> Any:
 
 
 def compiled(session: Any) -> int:
-    """How many classes are compiled for a statement that no one has run yet, with one class for the driver and tasks."""
+    """How many classes are compiled for a statement that is new, with one class for the driver and tasks."""
     count = session._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME().getCount
     before = count()
     number = secrets.randbelow(10**9)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.small import write
-from workloads.history.row_copy import NAME, read_copy, write_copy
+from workloads.history.row_copy import NAME, decode, read_copy, write_copy
 from workloads.history.schema import TABLES
+
+NUMBERS = {"records": 50, "operations": 2, "observations": 0}
+"""Rows of a run of 50 operations."""
 
 
 def files(run: Path) -> dict[str, list[str]]:
@@ -19,15 +23,42 @@ def files(run: Path) -> dict[str, list[str]]:
 
 def test_rows_are_those_of_the_files(tmp_path: Path) -> None:
     copied = read_copy(files(write(tmp_path, "run", 50)))
-    assert {Path(file).parent.name for file in copied} == set(TABLES)
-    for file, rows in copied.items():
+    assert {Path(file).parent.name: each.rows for file, each in copied.items()} == NUMBERS
+    for file, each in copied.items():
         expected = pq.ParquetFile(file).read()
-        assert rows == expected.select(rows.column_names)
-        left_out = set(expected.column_names) - set(rows.column_names)
-        assert left_out == {
-            name for name in expected.column_names if expected[name].null_count == len(expected)
-        }
-    assert [len(rows.column_names) > 0 for rows in copied.values()] == [True, True, False]
+        assert each.rows == len(expected)
+        for rows in decode([each]):
+            assert rows == expected.select(rows.column_names)
+            left_out = set(expected.column_names) - set(rows.column_names)
+            assert left_out == {
+                name for name in expected.column_names if expected[name].null_count == len(expected)
+            }
+    assert [len(decode([each])) for each in copied.values()] == [1, 1, 0]
+
+
+def test_rows_of_many_files_are_one_table_for_each_schema(tmp_path: Path) -> None:
+    runs = [write(tmp_path, name, 50) for name in "abc"]
+    records = [file for run in runs for file in files(run)["records"]]
+    longer = pq.ParquetFile(records[1]).read()
+    longer = longer.set_column(longer.column_names.index("source"), "source", pa.array(range(50), pa.int64()))
+    pq.write_table(longer, records[1])
+    write_copy(runs[1] / "history")
+    copied = [read_copy(files(run))[file] for run, file in zip(runs, records, strict=True)]
+    first, second = decode(copied)
+    assert first["run"].to_pylist() == ["a"] * 50 + ["c"] * 50
+    assert first["value"].to_pylist() == [
+        value
+        for file in (records[0], records[2])
+        for value in pq.ParquetFile(file).read()["value"].to_pylist()
+    ]
+    assert second == longer.select(second.column_names)
+    assert set(second.column_names) - set(first.column_names) == {"source"}
+
+
+def test_that_of_another_revision_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = write(tmp_path, "run", 50)
+    monkeypatch.setattr("workloads.history.row_copy.REVISION", b"1")
+    assert read_copy(files(run)) == {}
 
 
 def flip(file: Path) -> None:

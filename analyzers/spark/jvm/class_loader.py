@@ -1,8 +1,8 @@
 """One class loader for all code that an embedded Spark generates.
 
-Spark keeps each class that it generates with the class loader of the thread that asked for it. The driver compiles the
-classes of a plan before it starts tasks, and tasks have a class loader of their own, whose parent is the driver's. So
-each class is generated and compiled twice.
+Spark keeps each class that it generates with the class loader of the thread that asked for it. The driver compiles
+the classes of a plan before it starts tasks, and tasks have a class loader of their own, whose parent is the
+driver's. So each class is compiled twice.
 """
 
 from __future__ import annotations
