@@ -18,7 +18,7 @@ LARGE = 2_000_000
 # a table with some rows for each log would be one task, for which all other machines wait.
 SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
+    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "1KB",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "4096",
