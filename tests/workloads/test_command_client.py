@@ -296,8 +296,11 @@ WRONG = {
 def test_a_client_that_breaks_the_protocol_is_reported_in_one_line(
     make: Make, flaw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "GRACE", 0.6)
-    monkeypatch.setattr(processes, "END_LIMIT", 1.0)
+    # Only what never comes is not waited for: a busy machine delays the rest.
+    if flaw == "silent":
+        monkeypatch.setattr(processes, "GRACE", 0.6)
+    if flaw == "closes-output":
+        monkeypatch.setattr(processes, "END_LIMIT", 1.0)
     after = "0" if flaw in ("no-position", "foreign-record") else "1"
     library = make("--flaw", flaw, "--after", after)
     with pytest.raises(ClientFailure, match=WRONG[flaw]) as caught:
