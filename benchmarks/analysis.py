@@ -1,13 +1,16 @@
-"""All checks of the log, of order and of sessions, compared with DuckDB running plain queries for the same checks.
+"""Checks compared with DuckDB running plain queries for the same checks: those of the log, of order and of sessions,
+or those of transactions and groups.
 
-  .venv/bin/python benchmarks/analysis.py [--records 10000000] [--rounds 3] [--hot] [--whole] [--facts]
+  .venv/bin/python benchmarks/analysis.py [--records 10000000] [--rounds 3] [--groups] [--hot] [--whole] [--facts]
                                           [--history DIRECTORY] [--than hot|ten]
 
 Both read the same Parquet files, as compaction leaves them, with two threads; the JVM has 2 GB of heap. Both must
 count the same number of every anomaly, and the number that was planted. Rounds alternate. The ratio is that of the
 fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled nothing yet, is printed separately.
 
-The history has no sessions that read. As in `analyze`, checks of such sessions run only if there are any.
+--groups    a history of transactions, and of a group that reads them, and ten checks of these
+
+The other history has no sessions that read. As in `analyze`, checks of such sessions run only if there are any.
 
 --whole     the verdict as users get it (`analyze`), with coverage, availability and all other checks
 --facts     measure each fact with its checks instead, without DuckDB
@@ -23,8 +26,9 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -34,6 +38,8 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.judge.analyze import analyze
 from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
+from benchmarks import plain_groups
+from benchmarks.grouped_histories import GroupedShape, write_grouped
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts
 from benchmarks.prerequisites import require_history, require_java, require_package
@@ -41,7 +47,6 @@ from benchmarks.prerequisites import require_history, require_java, require_pack
 FACTS = {
     "values", "conflicts", "steps", "gaps", "acknowledgements", "session_writes", "session_reads", "session_sends",
 }  # fmt: skip
-WANTED = [check for check in CHECKS if check.over in FACTS]
 BAR, GOAL = 1.0, 0.7
 OTHERS = {"hot": 2.0, "ten": 12.0}
 
@@ -49,9 +54,9 @@ Counts = dict[str, int]
 Seconds = dict[str, list[float]]
 
 
-def ours(spark: SparkSession, run: Path, facts: set[str] = FACTS) -> Counts:
+def ours(spark: SparkSession, run: Path, names: Collection[str] = QUERIES.keys()) -> Counts:
     """As `analyze` does it, for these checks: without cycles, and without reports."""
-    checks = [check for check in WANTED if check.over in facts]
+    checks = [check for check in CHECKS if check.name in names]
     examined = examine(spark, [run], examples=8, checks=checks, strict=True, cycles=False, reports=False)
     return {one.anomaly: one.count for one in examined.found}
 
@@ -113,6 +118,7 @@ def main() -> None:
     )
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--groups", action="store_true", help="transactions, and a group that reads them")
     parser.add_argument("--hot", action="store_true", help="one log has nine tenths of all records")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--facts", action="store_true")
@@ -121,7 +127,12 @@ def main() -> None:
     options = parser.parse_args()
     if options.than and options.history:
         parser.error("--than makes both histories itself: leave out --history")
-    assert {check.name for check in WANTED} == QUERIES.keys(), "plain.py has other checks"
+    if options.groups and (options.hot or options.facts or options.than):
+        parser.error("--groups has one kind of history: leave out --hot, --facts and --than")
+    of_facts = {name: [check.name for check in CHECKS if check.over == name] for name in sorted(FACTS)}
+    assert {name for names in of_facts.values() for name in names} == QUERIES.keys(), (
+        "plain.py has other checks"
+    )
     require_java()
     if not (options.facts or options.than):
         require_package("duckdb", version="2.0.0", purpose="The comparison with DuckDB")
@@ -129,7 +140,14 @@ def main() -> None:
         require_history(options.history)
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None
-        if run is None:
+        plain = partial(counts, threads=2)
+        if options.groups:
+            plain = partial(plain, views=plain_groups.VIEWS, queries=plain_groups.QUERIES)
+        if run is None and options.groups:
+            grouped = GroupedShape(records=options.records, planted=5)
+            run, expected = Path(scratch) / "run", grouped.expected()
+            write_grouped(grouped, run)
+        elif run is None:
             shape = Shape(records=options.records, hot=options.hot, planted=5)
             run, expected = Path(scratch) / "run", shape.expected()
             write_compacted(shape, run)
@@ -137,15 +155,17 @@ def main() -> None:
         fit(spark, options.records)
         if options.facts:
             measure(
-                {name: lambda name=name: ours(spark, run, {name}) for name in sorted(FACTS)}, options.rounds
+                {name: partial(ours, spark, run, names) for name, names in of_facts.items()}, options.rounds
             )
             return
-        judge = whole if options.whole else ours
+        judge = (
+            whole if options.whole else partial(ours, names=plain_groups.QUERIES) if options.groups else ours
+        )
         if options.than:
             compare(spark, shape, run, options.than, judge, options.rounds)
             return
         walls, cpus, found_counts = measure(
-            {"kafkacheck": lambda: judge(spark, run), "duckdb": lambda: counts(run, threads=2)},
+            {"kafkacheck": lambda: judge(spark, run), "duckdb": lambda: plain(run)},
             options.rounds,
         )
     wrong = [each for each in found_counts if each != (expected if expected is not None else found_counts[0])]

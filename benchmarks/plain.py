@@ -6,6 +6,7 @@ ended, and the order within keys. Needs the package duckdb.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 VIEWS = """
@@ -165,14 +166,19 @@ QUERIES = {
 }  # fmt: skip
 
 
-def counts(run: Path, *, threads: int) -> dict[str, int]:
-    """Anomaly to number, for anomalies that were found."""
+def counts(
+    run: Path, *, threads: int, views: str = VIEWS, queries: Mapping[str, str] = QUERIES
+) -> dict[str, int]:
+    """Anomaly to number, for anomalies that were found. In `views` and `queries`, ``{history}`` is the folder."""
     import duckdb  # only here, so that the names of the checks can be used without it
 
     connection = duckdb.connect(config={"threads": threads})
     try:
-        connection.execute(VIEWS.format(history=run / "history"))
-        found = {anomaly: connection.execute(query).fetchone()[0] for anomaly, query in QUERIES.items()}
+        connection.execute(views.replace("{history}", str(run / "history")))
+        found = {
+            anomaly: connection.execute(query.replace("{history}", str(run / "history"))).fetchone()[0]
+            for anomaly, query in queries.items()
+        }
     finally:
         connection.close()
     return {anomaly: number for anomaly, number in found.items() if number}
