@@ -15,7 +15,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from analyzers.spark.cores import cores_of
-from analyzers.spark.jvm.class_loader import share_class_loader
+from analyzers.spark.jvm.class_loader import return_class_loader, share_class_loader
 from analyzers.spark.jvm.gateway import (
     current_jvm,
     end_jvm,
@@ -113,6 +113,8 @@ def spark_session(
     if jvm is None:
         jvm = _launch(spark_conf, scratch=scratch, java=java, quick=quick)
         atexit.register(end_jvm, jvm)
+    else:
+        return_class_loader(jvm.jvm)
     session = open_session(jvm, spark_conf)
     # An application with Hadoop settings of its own may read other file systems without `restore_defaults`.
     if is_local(master) and not any(key.startswith(PREFIX) for key in conf):

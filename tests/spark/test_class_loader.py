@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.spark.jvm.class_loader import share_class_loader
+from analyzers.spark.jvm.class_loader import return_class_loader, share_class_loader
 from analyzers.spark.session import fit
 from analyzers.spark.settings import INTERPRETED
 
@@ -77,5 +77,20 @@ def test_a_spark_that_does_not_tell_it_is_left_as_it_is(spark: Any) -> None:
     older = spark._jvm.java.lang.Thread  # has no method `sessions`, as the class of Spark 4.1
     executor = SimpleNamespace(IsolatedSessionState=older)
     packages = SimpleNamespace(apache=SimpleNamespace(spark=SimpleNamespace(executor=executor)))
-    without: Any = SimpleNamespace(_jvm=SimpleNamespace(org=packages))
+    without: Any = SimpleNamespace(_jvm=SimpleNamespace(org=packages, java=spark._jvm.java))
+    drivers = current_thread(spark).getContextClassLoader()
     share_class_loader(without)
+    return_class_loader(without._jvm)
+    assert current_thread(spark).getContextClassLoader().equals(drivers)
+
+
+def test_the_next_application_gets_back_what_the_driver_had(session: Any) -> None:
+    drivers = current_thread(session).getContextClassLoader()
+    return_class_loader(session._jvm)
+    assert current_thread(session).getContextClassLoader().equals(drivers), "nothing was shared"
+    share_class_loader(session)
+    return_class_loader(session._jvm)
+    assert current_thread(session).getContextClassLoader().equals(drivers)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: current_thread(session).getContextClassLoader().equals(drivers)).result()
+    share_class_loader(session)

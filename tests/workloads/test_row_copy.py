@@ -118,3 +118,13 @@ def test_a_table_in_several_files_has_none(tmp_path: Path) -> None:
     (records / "part-0.parquet").rename(records / "of-32_00001.parquet")
     write_copy(run / "history")
     assert not (run / "history" / NAME).exists()
+
+
+def test_columns_of_another_type_have_none(tmp_path: Path) -> None:
+    run = write(tmp_path, "run", 50)
+    (file,) = files(run)["records"]
+    rows = pq.ParquetFile(file).read()
+    at = rows.column_names.index("run")
+    pq.write_table(rows.set_column(at, "run", rows["run"].cast(pa.large_string())), file)
+    write_copy(run / "history")
+    assert not (run / "history" / NAME).exists()

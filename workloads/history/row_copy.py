@@ -56,16 +56,21 @@ class Encoded(NamedTuple):
 
 
 def write_copy(history: Path) -> None:
-    """Write the copy of a history; remove it if there are several files of a table, or more than `MOST` rows."""
+    """Write the copy of a history; remove it if there are several files of a table, or more than `MOST` rows, or
+    columns of another type: readers put the rows of many copies together as they are."""
     copy = history / NAME
     files = _files(str(history))
     is_whole = all(map(os.path.exists, files.values()))
     if not is_whole or sum(pq.read_metadata(file).num_rows for file in files.values()) > MOST:
         copy.unlink(missing_ok=True)
         return
-    parts = [
-        _encoded(pq.ParquetFile(file, page_checksum_verification=True).read()) for file in files.values()
-    ]
+    tables = {
+        table: pq.ParquetFile(file, page_checksum_verification=True).read() for table, file in files.items()
+    }
+    if not all(_has_types_of(rows.schema, TABLES[table]) for table, rows in tables.items()):
+        copy.unlink(missing_ok=True)
+        return
+    parts = [_encoded(rows) for rows in tables.values()]
     content = b"".join(
         [
             *(SIZES.pack(len(each.schema), len(each.batch), each.rows) for each in parts),
@@ -109,6 +114,11 @@ def decode(copied: Iterable[Encoded]) -> list[pa.Table]:
         pa.ipc.open_stream(b"".join([schema, *of_schema]), options=READ).read_all()
         for schema, of_schema in batches.items()
     ]
+
+
+def _has_types_of(found: pa.Schema, schema: pa.Schema) -> bool:
+    names = {*found.names} & {*schema.names}
+    return all(found.field(name).type == schema.field(name).type for name in names)
 
 
 def _encoded(rows: pa.Table) -> Encoded:

@@ -20,14 +20,34 @@ def share_class_loader(spark: SparkSession) -> None:
     which does not tell the class loader of tasks.
     """
     jvm: Any = spark._jvm
+    tasks, drivers = _of_tasks(jvm), _own(jvm)
+    if tasks is not None and not drivers.equals(tasks):
+        _replace(jvm, drivers, tasks)
+
+
+def return_class_loader(jvm: Any) -> None:
+    """Undo `share_class_loader` before another application starts in the JVM, whose classes would otherwise be looked
+    for in the jars of the earlier one."""
+    tasks, drivers = _of_tasks(jvm), _own(jvm)
+    if tasks is not None and drivers.equals(tasks):
+        _replace(jvm, tasks, tasks.getParent())
+
+
+def _of_tasks(jvm: Any) -> Any:
+    """The class loader of tasks; None if it is not known."""
     try:
-        tasks = jvm.org.apache.spark.executor.IsolatedSessionState.sessions().get("default").replClassLoader()
+        state = jvm.org.apache.spark.executor.IsolatedSessionState.sessions().get("default")
     except (Py4JError, AttributeError):
-        return
-    java_thread = jvm.java.lang.Thread
-    drivers = java_thread.currentThread().getContextClassLoader()
-    if drivers.equals(tasks):
-        return
-    for thread in java_thread.getAllStackTraces().keySet().toArray():
-        if drivers.equals(thread.getContextClassLoader()):
-            thread.setContextClassLoader(tasks)
+        return None
+    return None if state is None else state.replClassLoader()
+
+
+def _own(jvm: Any) -> Any:
+    """That of this thread."""
+    return jvm.java.lang.Thread.currentThread().getContextClassLoader()
+
+
+def _replace(jvm: Any, old: Any, new: Any) -> None:
+    for thread in jvm.java.lang.Thread.getAllStackTraces().keySet().toArray():
+        if old.equals(thread.getContextClassLoader()):
+            thread.setContextClassLoader(new)
