@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from benchmarks.analysis import WANTED
+from analyzers.catalogue.registry import CHECKS
+from benchmarks import plain_groups
+from benchmarks.analysis import FACTS
+from benchmarks.grouped_histories import KINDS, GroupedShape
 from benchmarks.plain import QUERIES
 
 
 def test_every_check_has_a_query() -> None:
-    assert QUERIES.keys() == {check.name for check in WANTED}
+    assert QUERIES.keys() == {check.name for check in CHECKS if check.over in FACTS}
+
+
+def test_every_planted_anomaly_of_transactions_and_groups_has_a_query() -> None:
+    assert (
+        plain_groups.QUERIES.keys()
+        == set(KINDS)
+        == GroupedShape(records=2_000_000, planted=1).expected().keys()
+    )
+    assert set(KINDS) <= {check.name for check in CHECKS}
