@@ -41,7 +41,7 @@ from analyzers.spark.session import fit, spark_session
 from benchmarks import plain_groups
 from benchmarks.grouped_histories import GroupedShape, write_grouped
 from benchmarks.histories import Shape, write_compacted
-from benchmarks.plain import QUERIES, counts
+from benchmarks.plain import QUERIES, VIEWS, counts
 from benchmarks.prerequisites import require_history, require_java, require_package
 
 FACTS = {
@@ -127,8 +127,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.than and options.history:
         parser.error("--than makes both histories itself: leave out --history")
-    if options.groups and (options.hot or options.facts or options.than):
-        parser.error("--groups has one kind of history: leave out --hot, --facts and --than")
+    if options.groups and (options.hot or options.facts or options.than or options.whole):
+        parser.error(
+            "--groups has one kind of history and ten checks: leave out --hot, --facts, --than and --whole"
+        )
     of_facts = {name: [check.name for check in CHECKS if check.over == name] for name in sorted(FACTS)}
     assert {name for names in of_facts.values() for name in names} == QUERIES.keys(), (
         "plain.py has other checks"
@@ -140,9 +142,9 @@ def main() -> None:
         require_history(options.history)
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None
-        plain = partial(counts, threads=2)
+        views, queries = VIEWS, QUERIES
         if options.groups:
-            plain = partial(plain, views=plain_groups.VIEWS, queries=plain_groups.QUERIES)
+            views, queries = plain_groups.VIEWS, plain_groups.QUERIES
         if run is None and options.groups:
             grouped = GroupedShape(records=options.records, planted=5)
             run, expected = Path(scratch) / "run", grouped.expected()
@@ -158,14 +160,15 @@ def main() -> None:
                 {name: partial(ours, spark, run, names) for name, names in of_facts.items()}, options.rounds
             )
             return
-        judge = (
-            whole if options.whole else partial(ours, names=plain_groups.QUERIES) if options.groups else ours
-        )
+        judge = whole if options.whole else partial(ours, names=queries)
         if options.than:
             compare(spark, shape, run, options.than, judge, options.rounds)
             return
         walls, cpus, found_counts = measure(
-            {"kafkacheck": lambda: judge(spark, run), "duckdb": lambda: plain(run)},
+            {
+                "kafkacheck": lambda: judge(spark, run),
+                "duckdb": lambda: counts(run, threads=2, views=views, queries=queries),
+            },
             options.rounds,
         )
     wrong = [each for each in found_counts if each != (expected if expected is not None else found_counts[0])]

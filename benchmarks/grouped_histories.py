@@ -1,9 +1,8 @@
 """Synthetic histories of transactions and of a group that reads them, with a known number of anomalies.
 
-A third of the records are sends in transactions of ten records, a third are polled by the members of a group,
-  the rest
-by final readers, both with read_committed. One transaction in ten is aborted. Members poll and commit 50 transactions
-of a log at a time, and logs change over to other members after ten of these. Rows are made by DuckDB.
+A third of the records are sends in transactions of ten records, a third are polled by the members of a group, the
+rest by final readers, both with read_committed. One transaction in ten is aborted. Members poll and commit 50
+transactions of a log at a time, and logs change over to other members after ten of these. DuckDB makes the rows.
 """
 
 from __future__ import annotations
@@ -103,8 +102,7 @@ from sent s where log = $log and good and not exists (
 union all
 select 'poll', (2::bigint << 42) + p.start // {CHUNK} * {LOGS} + log, owner(log, p.g), "offset", 'ok',
   polled_at(p.start // {CHUNK}, log), polled_at(p.start // {CHUNK}, log) + 1000, "offset", value, null, p.g + 1,
-    false,
-  true, p.g + 1
+  false, true, p.g + 1
 from sent s join plant p using (log) where log = $log and p.kind = 'excess-duplicates' and s.k = p.again
 union all
 select 'poll', (3::bigint << 42) + c * {LOGS} + log, {FIRST_READER} + log, "offset", 'ok',
@@ -134,13 +132,11 @@ select 'init', (5::bigint << 42) + p.log * 2 + later, if(later = 1, 300 + p.log,
 from plant p join txn using (log, k) cross join range(2) r(later) where kind = 'zombie-write'
 union all
 select 'member', (6::bigint << 42) + g * {LOGS} + log, member, moment, moment + 1000, log, position, null,
-  '{GROUP}', g + 1,
-  '{{"event": "assigned", "auto_offset_reset": "earliest"}}'
+  '{GROUP}', g + 1, '{{"event": "assigned", "auto_offset_reset": "earliest"}}'
 from tenure
 union all
 select 'member', (7::bigint << 42) + g * {LOGS} + log, owner(log, g - 1), moment - 1000, moment - 500, log, null,
-  null,
-  '{GROUP}', g, '{{"event": "revoked"}}'
+  null, '{GROUP}', g, '{{"event": "revoked"}}'
 from tenure where g > 0
 union all
 select 'member', (8::bigint << 42) + log * 2 + ends, {STRANGER}, polled_at(c, log) + 100 + 200 * ends,
@@ -149,8 +145,7 @@ select 'member', (8::bigint << 42) + log * 2 + ends, {STRANGER}, polled_at(c, lo
 from plant cross join range(2) r(ends) where kind = 'double-ownership'
 union all
 select 'commit', (9::bigint << 42) + c * {LOGS} + log, member, moment + 1500, moment + 2000, log, null, "end",
-  '{GROUP}', g + 1,
-  '{{}}'
+  '{GROUP}', g + 1, '{{}}'
 from chunk
 union all
 select 'commit', (10::bigint << 42) + g * {LOGS} + log,
@@ -211,9 +206,8 @@ def write_grouped(shape: GroupedShape, run: Path) -> None:
         topic = pc.if_else(without_log, None, operations["topic"])
         operations = operations.set_column(OPERATIONS.get_field_index("topic"), "topic", topic)
         write(history / "operations" / WHOLE, [operations], OPERATIONS)
-        seen = rows(OBSERVATIONS_OF, OBSERVATIONS, run=RUN, process=-2, node=0, kind="partition", topic=TOPIC,
-          leader=0,
-                    leader_epoch=0, isr=[0], log_start=0)  # fmt: skip
+        sampled = {"process": -2, "node": 0, "kind": "partition", "leader": 0, "leader_epoch": 0, "isr": [0]}
+        seen = rows(OBSERVATIONS_OF, OBSERVATIONS, run=RUN, topic=TOPIC, log_start=0, **sampled)
         for name, like in (("time", "asked"), ("log_end", "high_watermark")):
             seen = seen.set_column(OBSERVATIONS.get_field_index(name), name, seen[like])
         write(history / "observations" / WHOLE, [seen], OBSERVATIONS)

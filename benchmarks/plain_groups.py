@@ -1,8 +1,7 @@
 """The checks of transactions and groups as plain SQL: one query for each check, nothing shared.
 
-They leave out what the histories of `grouped_histories` do not have: resets, static members, seeks,
-  clients that gave up,
-logs that lost their beginning, and records that compaction removed. Needs the package duckdb.
+They leave out what the histories of `grouped_histories` do not have: resets, static members, seeks, clients that gave
+up, logs that lost their beginning, and records that compaction removed. Needs the package duckdb.
 """
 
 from __future__ import annotations

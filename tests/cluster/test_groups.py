@@ -61,8 +61,7 @@ def test_members_that_leave_and_join_are_valid(kafkacheck: Callable[[Experiment]
     assert min(events["joined"], events["left"]) > 3
     assert min(events["assigned"], events["revoked"]) > workload.partitions
     said = {row["generation"] for row in operations(run) if row["f"] == "member"}
-    # A busy machine takes few samples.
-    assert len(said & set(sampled_generations(run))) > 1
+    assert len(said & set(sampled_generations(run))) > 3
 
 
 @pytest.mark.nightly
