@@ -1,16 +1,18 @@
-"""Checks compared with DuckDB running plain queries for the same checks: those of the log, of order and of sessions,
-or those of transactions and groups.
+"""Checks compared with DuckDB running plain queries for the same checks.
 
-  .venv/bin/python benchmarks/analysis.py [--records 10000000] [--rounds 3] [--groups] [--hot] [--whole] [--facts]
-                                          [--history DIRECTORY] [--than hot|ten]
+  .venv/bin/python benchmarks/analysis.py [--of logs|groups] [--records 10000000] [--rounds 3] [--hot] [--whole]
+                                          [--facts] [--history DIRECTORY] [--than hot|ten]
 
 Both read the same Parquet files, as compaction leaves them, with two threads; the JVM has 2 GB of heap. Both must
 count the same number of every anomaly, and the number that was planted. Rounds alternate. The ratio is that of the
 fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled nothing yet, is printed separately.
 
---groups    a history of transactions, and of a group that reads them, and ten checks of these
+--of        what the history holds, and so which checks run:
+  logs      sends and final reads: the checks of the log, of order and of sessions (default). There are no sessions
+            that read; as in `analyze`, checks of such sessions run only if there are any
+  groups    transactions, and a group that reads them
 
-The other history has no sessions that read. As in `analyze`, checks of such sessions run only if there are any.
+Of the history of logs only:
 
 --whole     the verdict as users get it (`analyze`), with coverage, availability and all other checks
 --facts     measure each fact with its checks instead, without DuckDB
@@ -26,8 +28,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -38,10 +40,10 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.judge.analyze import analyze
 from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
-from benchmarks import plain_groups
-from benchmarks.grouped_histories import GroupedShape, write_grouped
+from benchmarks import plain, plain_groups
+from benchmarks.grouped_histories import make_grouped
 from benchmarks.histories import Shape, write_compacted
-from benchmarks.plain import QUERIES, VIEWS, counts
+from benchmarks.plain import QUERIES, counts
 from benchmarks.prerequisites import require_history, require_java, require_package
 
 FACTS = {
@@ -50,8 +52,34 @@ FACTS = {
 BAR, GOAL = 1.0, 0.7
 OTHERS = {"hot": 2.0, "ten": 12.0}
 
+PLANTED = 5
+"""The number of each anomaly."""
+
 Counts = dict[str, int]
 Seconds = dict[str, list[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of history, and its checks in plain SQL."""
+
+    make: Callable[[int, int, Path], Counts]
+    """Writes a history with this number of records, and this number of each anomaly; returns the numbers of all
+    anomalies that it has."""
+    views: str
+    queries: Mapping[str, str]
+
+
+def make_logs(records: int, planted: int, run: Path, *, hot: bool = False) -> Counts:
+    shape = Shape(records=records, hot=hot, planted=planted)
+    write_compacted(shape, run)
+    return shape.expected()
+
+
+KINDS = {
+    "logs": Kind(make=make_logs, views=plain.VIEWS, queries=plain.QUERIES),
+    "groups": Kind(make=make_grouped, views=plain_groups.VIEWS, queries=plain_groups.QUERIES),
+}
 
 
 def ours(spark: SparkSession, run: Path, names: Collection[str] = QUERIES.keys()) -> Counts:
@@ -118,7 +146,7 @@ def main() -> None:
     )
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--groups", action="store_true", help="transactions, and a group that reads them")
+    parser.add_argument("--of", choices=KINDS, default="logs")
     parser.add_argument("--hot", action="store_true", help="one log has nine tenths of all records")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--facts", action="store_true")
@@ -127,10 +155,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.than and options.history:
         parser.error("--than makes both histories itself: leave out --history")
-    if options.groups and (options.hot or options.facts or options.than or options.whole):
-        parser.error(
-            "--groups has one kind of history and ten checks: leave out --hot, --facts, --than and --whole"
-        )
+    if options.of != "logs" and (options.hot or options.facts or options.than or options.whole):
+        parser.error(f"--of {options.of}: leave out --hot, --facts, --than and --whole, which are about logs")
+    kind = KINDS[options.of]
     of_facts = {name: [check.name for check in CHECKS if check.over == name] for name in sorted(FACTS)}
     assert {name for names in of_facts.values() for name in names} == QUERIES.keys(), (
         "plain.py has other checks"
@@ -142,17 +169,10 @@ def main() -> None:
         require_history(options.history)
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None
-        views, queries = VIEWS, QUERIES
-        if options.groups:
-            views, queries = plain_groups.VIEWS, plain_groups.QUERIES
-        if run is None and options.groups:
-            grouped = GroupedShape(records=options.records, planted=5)
-            run, expected = Path(scratch) / "run", grouped.expected()
-            write_grouped(grouped, run)
-        elif run is None:
-            shape = Shape(records=options.records, hot=options.hot, planted=5)
-            run, expected = Path(scratch) / "run", shape.expected()
-            write_compacted(shape, run)
+        if run is None:
+            run = Path(scratch) / "run"
+            make = partial(make_logs, hot=True) if options.hot else kind.make
+            expected = make(options.records, PLANTED, run)
         spark = spark_session(size="large", heap="2g", master="local[2]")
         fit(spark, options.records)
         if options.facts:
@@ -160,14 +180,15 @@ def main() -> None:
                 {name: partial(ours, spark, run, names) for name, names in of_facts.items()}, options.rounds
             )
             return
-        judge = whole if options.whole else partial(ours, names=queries)
+        judge = whole if options.whole else partial(ours, names=kind.queries)
         if options.than:
+            shape = Shape(records=options.records, planted=PLANTED)
             compare(spark, shape, run, options.than, judge, options.rounds)
             return
         walls, cpus, found_counts = measure(
             {
                 "kafkacheck": lambda: judge(spark, run),
-                "duckdb": lambda: counts(run, threads=2, views=views, queries=queries),
+                "duckdb": lambda: counts(run, threads=2, views=kind.views, queries=kind.queries),
             },
             options.rounds,
         )

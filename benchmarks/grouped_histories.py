@@ -8,19 +8,12 @@ transactions of a log at a time, and logs change over to other members after ten
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from benchmarks.made_history import MadeHistory, write_made
+from workloads.history.schema import VALUE_BITS
 
-from workloads.history.compaction.order import with_previous
-from workloads.history.layout import BUCKETS, WHOLE, bucket, file_name
-from workloads.history.parquet import write
-from workloads.history.schema import OBSERVATIONS, OPERATIONS, RECORDS, VALUE_BITS
-
-TOPIC, RUN, GROUP = "ledger", "synthetic", "auditors"
+TOPIC, GROUP = "ledger", "auditors"
 LOGS, PRODUCERS, MEMBERS = 8, 8, 4
 SENDS = 10
 """Of a transaction. After them, its marker takes an offset."""
@@ -93,27 +86,28 @@ RECORDS_OF = f"""
 select 'send' as f, t + (1::bigint << 40) as op, producer as process, i + k * {SENDS} as index,
   if(good, 'ok', 'fail') as type, begins + i * 100 as invoked, invoked + 50 as completed, "offset", value,
   t + (1::bigint << 41) as transaction, 0 as assignment, false as final, null as committed, null as generation
-from sent where log = $log
+from sent where log = $partition
 union all
 select 'poll', (2::bigint << 42) + c * {LOGS} + log, owner(log, g), "offset", 'ok', polled_at(c, log),
   polled_at(c, log) + 1000, "offset", value, null, g + 1, false, true, g + 1
-from sent s where log = $log and good and not exists (
+from sent s where log = $partition and good and not exists (
   from plant p where p.kind = 'group-skip' and p.log = s.log and s.k between p.start and p.skipped)
 union all
 select 'poll', (2::bigint << 42) + p.start // {CHUNK} * {LOGS} + log, owner(log, p.g), "offset", 'ok',
   polled_at(p.start // {CHUNK}, log), polled_at(p.start // {CHUNK}, log) + 1000, "offset", value, null, p.g + 1,
   false, true, p.g + 1
-from sent s join plant p using (log) where log = $log and p.kind = 'excess-duplicates' and s.k = p.again
+from sent s join plant p using (log) where log = $partition and p.kind = 'excess-duplicates' and s.k = p.again
 union all
 select 'poll', (3::bigint << 42) + c * {LOGS} + log, {FIRST_READER} + log, "offset", 'ok',
   (1::bigint << 50) + c * 3000000,
   (1::bigint << 50) + c * 3000000 + 2000000, "offset", value, null, 1, true, true, null
-from sent s where log = $log and good and not exists (
+from sent s where log = $partition and good and not exists (
   from plant p where p.kind = 'torn-transaction' and p.log = s.log and p.k = s.k and s.i = 3)
 order by process, f, assignment, index
 """
 
 OPERATIONS_OF = f"""
+select *, 'ok' as type from (
 select 'txn' as f, t + (1::bigint << 41) as op, producer as process, begins as invoked, begins + 6000 as completed,
   null as partition, null as start_offset, null as end_offset, null as "group", null as generation,
   format('{{{{"transactional_id": "{{}}", "producer_id": {{}}, "epoch": 0, "outcome": "{{}}", "ending": {{}}}}}}',
@@ -158,65 +152,35 @@ union all
 select 'final-read', (11::bigint << 42) + log, {FIRST_READER} + log, (1::bigint << 50) - 1, 1::bigint << 60, log, 0,
   behind($transactions // {LOGS}), null, null, null
 from range({LOGS}) r(log)
+)
 """
 
 OBSERVATIONS_OF = f"""
-select moment + 1100 as asked, log as partition, "end" as last_stable, "end" as high_watermark from chunk
-union all
-select polled_at(c, p.log) + 1050, p.log, max("offset"), behind((p.c + 1) * {CHUNK})
-from plant p join sent using (log, c) where kind = 'read-above-lso' and good group by all
+select asked, asked as time, log as partition, last_stable, "end" as high_watermark, "end" as log_end
+from (
+  select moment + 1100 as asked, log, "end" as last_stable, "end" from chunk
+  union all
+  select polled_at(c, p.log) + 1050, p.log, max("offset"), behind((p.c + 1) * {CHUNK})
+  from plant p join sent using (log, c) where kind = 'read-above-lso' and good group by all
+)
 """
 
 
-def write_grouped(shape: GroupedShape, run: Path) -> None:
-    """Write a history as compaction leaves it. Needs the package duckdb."""
-    import duckdb  # only here, so that the names of the checks can be used without it
-
-    assert shape.planted <= LOGS, shape
-    assert not shape.planted or shape.transactions > len(KINDS) * LOGS * CHUNK * TENURE, (
-        f"{shape}: too few records"
+def make_grouped(records: int, planted: int, run: Path) -> dict[str, int]:
+    """Write a history as compaction leaves it, and return the numbers of its anomalies. Needs the package duckdb."""
+    shape = GroupedShape(records=records, planted=planted)
+    assert planted <= LOGS, shape
+    assert not planted or shape.transactions > len(KINDS) * LOGS * CHUNK * TENURE, f"{shape}: too few records"
+    sampled = {"process": -2, "node": 0, "kind": "partition", "leader": 0, "leader_epoch": 0, "isr": [0]}
+    made = MadeHistory(
+        topic=TOPIC,
+        logs=[(TOPIC, log) for log in range(LOGS)],
+        tables=TABLES,
+        records=RECORDS_OF,
+        operations=OPERATIONS_OF,
+        observations=OBSERVATIONS_OF,
+        parameters={"transactions": shape.transactions, "planted": planted},
+        constants={**sampled, "log_start": 0},
     )
-    history = run / "history"
-    for table in ("records", "operations", "observations"):
-        (history / table).mkdir(parents=True)
-    connection = duckdb.connect()
-
-    def rows(query: str, schema: pa.Schema, **constants: Any) -> pa.Table:
-        parameters = {"transactions": shape.transactions, "log": constants.get("partition")}
-        used = {name: value for name, value in parameters.items() if f"${name}" in query}
-        found = connection.sql(query, params=used or None).to_arrow_table()
-        columns = [
-            found[field.name] if field.name in found.column_names
-            else pa.repeat(pa.scalar(constants.get(field.name), field.type), len(found))
-            for field in schema
-        ]  # fmt: skip
-        return pa.table(columns, names=schema.names).cast(schema)
-
-    try:
-        for statement in TABLES.split(";\n"):
-            if statement.strip():
-                used = {
-                    name: getattr(shape, name)
-                    for name in ("transactions", "planted")
-                    if f"${name}" in statement
-                }
-                connection.execute(statement, used)
-        operations = rows(OPERATIONS_OF, OPERATIONS, run=RUN, type="ok", topic=TOPIC)
-        without_log = pc.is_null(operations["partition"])
-        topic = pc.if_else(without_log, None, operations["topic"])
-        operations = operations.set_column(OPERATIONS.get_field_index("topic"), "topic", topic)
-        write(history / "operations" / WHOLE, [operations], OPERATIONS)
-        sampled = {"process": -2, "node": 0, "kind": "partition", "leader": 0, "leader_epoch": 0, "isr": [0]}
-        seen = rows(OBSERVATIONS_OF, OBSERVATIONS, run=RUN, topic=TOPIC, log_start=0, **sampled)
-        for name, like in (("time", "asked"), ("log_end", "high_watermark")):
-            seen = seen.set_column(OBSERVATIONS.get_field_index(name), name, seen[like])
-        write(history / "observations" / WHOLE, [seen], OBSERVATIONS)
-
-        def file_of(log: int) -> str:
-            return file_name(bucket(RUN, TOPIC, log, buckets=BUCKETS), BUCKETS)
-
-        for name, logs in groupby(sorted(range(LOGS), key=lambda log: (file_of(log), log)), key=file_of):
-            of_logs = (rows(RECORDS_OF, RECORDS, run=RUN, topic=TOPIC, partition=log) for log in logs)
-            write(history / "records" / name, with_previous(of_logs), RECORDS)
-    finally:
-        connection.close()
+    write_made(made, run)
+    return shape.expected()
