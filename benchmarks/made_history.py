@@ -34,7 +34,7 @@ class MadeHistory:
     tables: str
     """Statements that prepare tables and macros for the queries, each ended by a semicolon and a line break."""
     records: str
-    """The records of the log ``$topic``, ``$partition``, sorted as compaction does: by process, f, assignment, index."""
+    """The records of the log ``$topic``, ``$partition``, in the order of process, f, assignment and index."""
     operations: str
     observations: str
     parameters: Mapping[str, int]
