@@ -25,14 +25,11 @@ def commit_reaches(history: History) -> DataFrame:
     completed; below: the highest offset under the position at which a poll returned a record, and returned (ns):
     when the last such poll began; null for none. If the group reads with read_committed, so did these polls.
     """
-    above = (
-        _commits(history)
-        .where("reached < offset")
-        .join(F.broadcast(isolation(history)), ["run", "group"], "left")
-    )
+    above = commits_above(history).join(F.broadcast(isolation(history)), ["run", "group"], "left")
+    polled = history.records.where("f = 'poll' and offset is not null").where(history.offset_filter)
     # The replica that a member read may have been compacted, and that which a later reader got not yet.
     records = (
-        without_compacted(history.records.where("f = 'poll' and offset is not null"), history)
+        without_compacted(polled, history)
         .join(F.broadcast(above.select(*LOG)), LOG, "left_semi")
         .groupBy(*LOG, "offset")
         .agg(
@@ -58,8 +55,15 @@ def commit_reaches(history: History) -> DataFrame:
     )  # fmt: skip
 
 
-def _commits(history: History) -> DataFrame:
-    """The ok commits, with how far the group had got."""
+def commits_above(history: History) -> DataFrame:
+    """The ok commits of positions above what the group had reached, with that.
+
+    Nothing is found of one unless a record lies between both. The fact needs no other record.
+    """
+    return history.shared_rows("commits_above", lambda: _commits_above(history))
+
+
+def _commits_above(history: History) -> DataFrame:
     made = commits(history).where("type = 'ok' and completed is not null").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "offset", "invoked as time", "completed as at",
         f"{COMMITS} as kind",
@@ -74,6 +78,6 @@ def _commits(history: History) -> DataFrame:
     return (
         made.unionByName(got, allowMissingColumns=True)
         .withColumn("reached", F.max("reached").over(line))
-        .where(f"kind = {COMMITS}")
+        .where(f"kind = {COMMITS} and reached < offset")
         .drop("at", "kind")
     )

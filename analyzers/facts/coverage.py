@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
+from analyzers.facts.poll_spans import poll_spans
 from analyzers.history.load import History
 
 FINAL = -1
@@ -19,11 +20,14 @@ def coverage(history: History) -> DataFrame:
     of its completed reads covered. Only processes count whose polls all have isolation.level=read_committed. Spans of
     a reader that overlap or touch are one, so a session that reads on has one span, however often it reads.
     """
-    polls = history.records.where("f = 'poll' and offset is not null")
-    each = polls.groupBy(*LOG, "process", "assignment", "final").agg(
-        F.expr("min(offset)").alias("low"),
-        F.expr("max(offset)").alias("high"),
-        F.expr("every(coalesce(committed, false))").alias("committed"),
+    each = (
+        poll_spans(history)
+        .groupBy(*LOG, "process", "assignment", "final")
+        .agg(
+            F.expr("min(low)").alias("low"),
+            F.expr("max(high)").alias("high"),
+            F.expr("every(committed)").alias("committed"),
+        )
     )
     careful = (
         each.groupBy("run", "process").agg(F.expr("every(committed)").alias("committed")).where("committed")
@@ -38,9 +42,7 @@ def coverage(history: History) -> DataFrame:
             "end_offset - 1 as high",
         )
     )
-    polled = each.where("committed").selectExpr(
-        *LOG, f"if(coalesce(final, false), {FINAL}, process) as reader", "low", "high"
-    )
+    polled = each.where("committed").selectExpr(*LOG, f"if(final, {FINAL}, process) as reader", "low", "high")
     return (
         _merged(polled.unionByName(reads))
         .groupBy(*LOG)

@@ -44,7 +44,7 @@ def gaps(history: History) -> DataFrame:
         left_out.withColumn("block", F.expr(f"shiftright(offset, {BLOCK})"))
         .join(_blocks(history), [*LOG, "block"], "left")
         .withColumn("here", F.expr(f"({seen.format('bits_', '')}) & ~shiftleft(-1L, {PLACE})"))
-        .withColumn("below", F.expr(f"coalesce({_highest('here')}, {seen.format('', '_before')})"))
+        .withColumn("below", F.expr(f"coalesce({highest('here')}, {seen.format('', '_before')})"))
         .join(F.broadcast(removed_beginnings(history)), LOG, "left")
         .withColumn("below", F.expr("if(f = 'poll' and below < removed_to, null, below)"))
         .select(*left_out.columns, "below")
@@ -68,8 +68,8 @@ def _blocks(history: History) -> DataFrame:
     )
     before = Window.partitionBy(*LOG).orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
     for name in BITS:
-        highest = F.expr(_highest(f"bits_{name}"))
-        blocks = blocks.withColumn(f"{name}_before", F.max(highest).over(before))
+        top = F.expr(highest(f"bits_{name}"))
+        blocks = blocks.withColumn(f"{name}_before", F.max(top).over(before))
     return blocks
 
 
@@ -92,6 +92,6 @@ def _acknowledged_blocks(history: History) -> DataFrame:
     )
 
 
-def _highest(bits: str) -> str:
+def highest(bits: str) -> str:
     """SQL: the offset of the highest bit set in this block; null for none."""
     return f"if({bits} = 0, null, shiftleft(block, {BLOCK}) + length(bin({bits})) - 1)"

@@ -26,10 +26,10 @@ def handovers(history: History) -> DataFrame:
     auto.offset.reset; stored: whether a commit of the group had taken effect before; polled: by any member of the
     group at any time; there: polled after the assignment, by any process with the isolation level of the group.
     """
-    gaps = _gaps(history).where("reached < position")
+    gaps = assignments_above(history)
     of = members(history).withColumn("mine", F.lit(True))
     # The replica that one member read may have been compacted, and that which a later reader got not yet.
-    polls = without_compacted(history.records.where("f = 'poll'"), history)
+    polls = without_compacted(history.records.where("f = 'poll'").where(history.offset_filter), history)
     visible = "invoked > time and (coalesce(committed, false) or not coalesce(careful, true))"
     return (
         polls.selectExpr(*LOG, "process as poller", "offset", "invoked", "committed")
@@ -45,12 +45,16 @@ def handovers(history: History) -> DataFrame:
     )
 
 
-def _gaps(history: History) -> DataFrame:
-    """Per assignment: the columns of `ASSIGNMENT`. The position is null where the member did not record it.
+def assignments_above(history: History) -> DataFrame:
+    """The assignments whose position is above what the group had reached: the columns of `ASSIGNMENT`.
 
-    A group that starts for the first time, with auto.offset.reset=earliest and without a commit, has reached 0: it
-    starts at the log start.
+    The fact needs the records between both, and no others. A group that starts for the first time, with
+    auto.offset.reset=earliest and without a commit, has reached 0: it starts at the log start.
     """
+    return history.shared_rows("assignments_above", lambda: _assignments_above(history))
+
+
+def _assignments_above(history: History) -> DataFrame:
     began = assignments(history).selectExpr(
         *GROUP_LOG, "process", "op", "generation", "invoked", "completed as time", f"{BEGINS} as kind",
         "start_offset as reached", "policy",
@@ -70,6 +74,7 @@ def _gaps(history: History) -> DataFrame:
         .join(F.broadcast(tried), GROUP_LOG, "left")
         .join(F.broadcast(done), GROUP_LOG, "left")
         .withColumn("reached", F.expr(f"coalesce(reached, {first})"))
+        .where("reached < position")
         .withColumn("stored", F.expr("coalesce(done < invoked, false)"))
         .select(*ASSIGNMENT)
     )

@@ -1,10 +1,11 @@
-"""Events and commits of members of groups: small tables that the facts of groups share."""
+"""Events and commits of members of groups: tables that the facts of groups share."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.facts.poll_spans import poll_spans
 from analyzers.history.load import History
 
 GROUP_LOG = ["run", "group", "topic", "partition"]
@@ -20,21 +21,23 @@ def events(history: History) -> DataFrame:
     """One row per ``member`` operation that did not fail. Columns: run, group, topic, partition, process, op,
     generation, event, invoked, completed (ns; never null), start_offset, policy (auto.offset.reset), instance
     (group.instance.id)."""
-    return history.operations.where("f = 'member' and type <> 'fail'").selectExpr(
+    found = history.operations.where("f = 'member' and type <> 'fail'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "get_json_object(value, '$.event') as event", "invoked",
         "coalesce(completed, invoked) as completed", "start_offset",
         "get_json_object(value, '$.auto_offset_reset') as policy", "get_json_object(value, '$.instance') as instance",
     )  # fmt: skip
+    return history.shared_rows("events", lambda: found)
 
 
 def commits(history: History) -> DataFrame:
     """One row per ``commit`` operation. Columns: run, group, topic, partition, process, op, generation, type,
     invoked, completed (ns), offset, reset, transaction (op; null for none)."""
-    return history.operations.where("f = 'commit'").selectExpr(
+    found = history.operations.where("f = 'commit'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "type", "invoked", "completed", "end_offset as offset",
         "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset",
         "cast(get_json_object(value, '$.transaction') as bigint) as transaction",
     )  # fmt: skip
+    return history.shared_rows("commits", lambda: found)
 
 
 def binding_commits(history: History) -> DataFrame:
@@ -43,7 +46,7 @@ def binding_commits(history: History) -> DataFrame:
     Offsets that were sent to a transaction are pending until its markers are written, which is after the commit of
     the transaction was acknowledged. Only members with read_committed wait for that when they ask where to start.
     """
-    waits = of_groups(history).groupBy("run", "group").agg(F.expr("bool_and(committed)").alias("waits"))
+    waits = polls_of_groups(history).groupBy("run", "group").agg(F.expr("bool_and(committed)").alias("waits"))
     return (
         commits(history)
         .where("type = 'ok' and completed is not null")
@@ -55,7 +58,8 @@ def binding_commits(history: History) -> DataFrame:
 
 def members(history: History) -> DataFrame:
     """One row per member of a group. Columns: run, process, group."""
-    return history.operations.where("f in ('member', 'commit')").select("run", "process", "group").distinct()
+    found = history.operations.where("f in ('member', 'commit')").select("run", "process", "group").distinct()
+    return history.shared_rows("members", lambda: found)
 
 
 def deaths(history: History) -> DataFrame:
@@ -129,14 +133,20 @@ def committed_before(history: History, moments: DataFrame, *, at: str, until: st
     )
 
 
+def polls_of_groups(history: History) -> DataFrame:
+    """Polls by members of groups: the columns of `poll_spans`, and group."""
+    return poll_spans(history).join(F.broadcast(members(history)), ["run", "process"])
+
+
 def of_groups(history: History) -> DataFrame:
-    """Records polled by members of groups.
+    """Records polled by members of groups, of those that `History.offset_filter` leaves.
 
     Columns: run, topic, partition, group, process, op, offset, value, generation, assignment, committed,
     invoked, completed (ns; if it never completed, when it began).
     """
     return (
         history.records.where("f = 'poll' and offset is not null")
+        .where(history.offset_filter)
         .join(F.broadcast(members(history)), ["run", "process"])
         .selectExpr(
             *GROUP_LOG, "process", "op", "offset", "value", "generation", "assignment",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.facts.members import GROUP_LOG, commits, of_groups
+from analyzers.facts.members import GROUP_LOG, commits, polls_of_groups
 from analyzers.history.load import History
 
 
@@ -16,12 +16,12 @@ def reaches(history: History) -> DataFrame:
     began), reached (the next offset to read).
     """
     polled = (
-        of_groups(history)
+        polls_of_groups(history)
         .groupBy(*GROUP_LOG, "op")
         .agg(
-            F.min("invoked").alias("began"),
-            F.max("completed").alias("known"),
-            F.expr("max(offset) + 1").alias("reached"),
+            F.min("began").alias("began"),
+            F.max("known").alias("known"),
+            F.expr("max(high) + 1").alias("reached"),
         )
         .drop("op")
     )
@@ -32,4 +32,4 @@ def reaches(history: History) -> DataFrame:
 
 def isolation(history: History) -> DataFrame:
     """One row per group that polled. Columns: run, group, careful: whether a member read with read_committed."""
-    return of_groups(history).groupBy("run", "group").agg(F.expr("bool_or(committed)").alias("careful"))
+    return polls_of_groups(history).groupBy("run", "group").agg(F.expr("bool_or(committed)").alias("careful"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.facts.columns import LOG
 from analyzers.facts.fact import fact
-from analyzers.facts.members import GROUP_LOG, assignments, committed_before, of_groups
+from analyzers.facts.members import GROUP_LOG, assignments, committed_before, of_groups, polls_of_groups
 from analyzers.history.load import History
 
 MEMBER = [*GROUP_LOG, "process", "generation"]
@@ -20,8 +21,44 @@ def redeliveries(history: History) -> DataFrame:
     committed (the highest offset of which a commit had been acknowledged by then), and first_polled (ns): when the
     group first polled it. Polls after a seek of the member are left out.
     """
-    polls = of_groups(history).drop("committed")
-    unsought = polls.groupBy(*MEMBER).agg(F.min("assignment").alias("unsought"))
+    again = assignments_below(history)
+    record = Window.partitionBy(*GROUP_LOG, "offset")
+    return (
+        of_groups(history)
+        .drop("committed")
+        .join(F.broadcast(again), GROUP_LOG)
+        .where("offset <= committed")
+        .withColumn("first_polled", F.min("completed").over(record))
+        .where("process = member and generation = of and assignment = unsought and completed >= known")
+        .withColumnRenamed("completed", "time")
+    )
+
+
+def polls_again(history: History) -> DataFrame:
+    """The polls with rows of the fact. Columns: those of `LOG`, low, high: it needs the records between these
+    offsets, and no others."""
+    return (
+        polls_of_groups(history)
+        .withColumnRenamed("known", "last")
+        .drop("committed")
+        .join(F.broadcast(assignments_below(history)), GROUP_LOG)
+        .where("process = member and generation = of and assignment = unsought and last >= known")
+        .where("low <= committed")
+        .selectExpr(*LOG, "low", "least(high, committed) as high")
+    )
+
+
+def assignments_below(history: History) -> DataFrame:
+    """The first assignment of each member in a generation, where it began below what its group had committed.
+
+    Columns: those of `GROUP_LOG`, member, of (its generation), since, known (ns, when its event began and was over),
+    position, committed, and unsought: the assignment as polls have it, before the first seek.
+    """
+    return history.shared_rows("assignments_below", lambda: _assignments_below(history))
+
+
+def _assignments_below(history: History) -> DataFrame:
+    unsought = polls_of_groups(history).groupBy(*MEMBER).agg(F.min("assignment").alias("unsought"))
     first = (
         assignments(history)
         .groupBy(*MEMBER)
@@ -30,18 +67,10 @@ def redeliveries(history: History) -> DataFrame:
     moments = first.selectExpr(
         *MEMBER, "first.invoked as since", "first.completed as known", "first.start_offset as position"
     )
-    again = (
+    return (
         committed_before(history, moments, at="since", until="known")
         .where("coalesce(position, 0) < committed")
         .join(unsought, MEMBER)
         .withColumnRenamed("process", "member")
         .withColumnRenamed("generation", "of")
-    )
-    record = Window.partitionBy(*GROUP_LOG, "offset")
-    return (
-        polls.join(F.broadcast(again), GROUP_LOG)
-        .where("offset <= committed")
-        .withColumn("first_polled", F.min("completed").over(record))
-        .where("process = member and generation = of and assignment = unsought and completed >= known")
-        .withColumnRenamed("completed", "time")
     )

@@ -18,7 +18,7 @@ READER = f"if(coalesce(final, false), {FINAL}, process)"
 
 
 def written(history: History) -> DataFrame:
-    """One row per log and value of a transaction.
+    """One row per log and value of a transaction, of those that `History.value_filter` leaves.
 
     Columns: value, transaction; of the send: process, kind (its completion type), offset, invoked (ns);
     of the polls: polled (by any process), readers (those with read_committed), within (the transactions they
@@ -26,7 +26,7 @@ def written(history: History) -> DataFrame:
     """
     rows = history.records.where(
         f"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))"
-    )
+    ).where(history.value_filter)
     sent = "f = 'send'"
     return (
         rows.groupBy(*LOG, "value")

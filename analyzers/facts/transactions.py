@@ -16,7 +16,7 @@ NAMED = [
 
 
 def transactions(history: History) -> DataFrame:
-    """One row per operation ``txn``.
+    """One row per operation ``txn``, of those that `History.transaction_filter` leaves.
 
     Columns: run, op, process, type, invoked, completed (ns), ending (ns, null for none), unended (whether its client
     gave up and did not request an end), and fenced (ns): the first completion of an init that fenced its producer;
@@ -30,7 +30,7 @@ def transactions(history: History) -> DataFrame:
         "cast(get_json_object(value, '$.ending') as bigint) as ending",
         "type <> 'ok' and completed is not null and get_json_object(value, '$.ending') is null as unended",
     ]
-    known = history.operations.where("f = 'txn'").selectExpr(*NAMED, *ends)
+    known = history.operations.where("f = 'txn'").where(history.transaction_filter).selectExpr(*NAMED, *ends)
     inits = (
         history.operations.where("f = 'init'")
         .selectExpr(*NAMED)

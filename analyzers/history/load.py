@@ -66,6 +66,10 @@ class History:
     """Whether each table is one partition, so that nothing has to be moved to group or to join it."""
     value_filter: str = "true"
     """SQL condition of the records that facts about single values or offsets need (set by the prefilter)."""
+    offset_filter: str = "true"
+    """SQL condition of the polled records that facts about ranges of offsets need (set by the prefilter)."""
+    transaction_filter: str = "true"
+    """SQL condition of the operations ``txn`` that facts about the values of transactions need (likewise)."""
     session_filter: str = "true"
     """SQL condition of the records that facts about sessions need (set from the tally)."""
     has_removals: bool = True
@@ -83,7 +87,7 @@ class History:
     """Whether the run goes on, and this is a part of its history: what may still be removed counts as removed."""
 
     shared: SharedTables | None = None
-    """The small tables of the whole history that this one is, or is a part of; None: facts compute their own."""
+    """The tables of the whole history that this one is, or is a part of; None: facts compute their own."""
 
     places: Places | None = None
     """Where its runs lie, if there are many directories and Spark reads their files."""
@@ -122,6 +126,12 @@ class History:
         """As `sql`, for a statement with few rows that several facts read. May also return rows of runs that are not
         in this part of a history."""
         return self.sql(statement) if self.shared is None else self.shared.table(statement)
+
+    def shared_rows(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """What `make` computes, once for all facts that ask for this name. May also return rows of runs that are not
+        in this part of a history. Facts about small histories compute it themselves, which takes less than a job."""
+        is_shared = self.shared is not None and not self.in_one_piece
+        return self.shared.rows(name, make) if self.shared and is_shared else make()
 
 
 def load(spark: SparkSession, runs: Sequence[Source]) -> History:

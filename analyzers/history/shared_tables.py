@@ -1,4 +1,4 @@
-"""Small tables that several facts read, computed once for all of them."""
+"""Tables that several facts read, computed once for all of them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
+from analyzers.spark.session import is_embedded
+
 
 class SharedTables:
-    """The results of statements with few rows, such as one for each log, over all runs of a history.
-
-    A fact that contains the plan of such a table plans it again, which for most histories takes longer than to
-    compute it. Here it is computed once and passed to Spark as rows. Safe to use from several threads.
+    """Results over all runs of a history. Safe to use from several threads.
 
     sql  Computes a statement over the history, see `History.sql`.
     """
@@ -20,12 +19,32 @@ class SharedTables:
     def __init__(self, sql: Callable[[str], DataFrame]) -> None:
         self._sql = sql
         self._tables: dict[str, DataFrame] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # one table may be made of another
 
     def table(self, statement: str) -> DataFrame:
-        """The rows of the statement."""
+        """The rows of a statement with few of them, such as one for each log.
+
+        A fact that contains the plan of such a table plans it again, which for most histories takes longer than to
+        compute it. Here it is computed once and passed to Spark as rows.
+        """
         with self._lock:
             if statement not in self._tables:
                 rows = self._sql(statement)
                 self._tables[statement] = rows.sparkSession.createDataFrame(rows.toArrow(), rows.schema)
             return self._tables[statement]
+
+    def rows(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+        """The rows that `make` computes, of any number: Spark keeps them in memory, or on disk where that is short,
+        until nobody refers to them.
+
+        Not `DataFrame.persist`: Spark does not find such rows when an SQL statement names them (4.3). On a cluster,
+        rows that a checkpoint keeps are lost with their machine, so that each fact computes them there.
+        """
+        with self._lock:
+            if name not in self._tables:
+                rows = make()
+                if not is_embedded(rows.sparkSession):
+                    return rows
+                # Named anew: a checkpoint has the columns of the records, with which it could not be joined.
+                self._tables[name] = rows.localCheckpoint(eager=True).toDF(*rows.columns)
+            return self._tables[name]

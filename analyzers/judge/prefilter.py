@@ -17,6 +17,7 @@ from analyzers.catalogue.check import Check
 from analyzers.catalogue.suspicion import Grain
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
+from analyzers.judge.narrow import narrow
 from analyzers.judge.prefilter_order import GRAINS, OF_BROKERS, USERS, order_plan
 from analyzers.judge.prefilter_plan import RESIDUES, plan
 
@@ -44,8 +45,10 @@ class Suspects:
 
     def confine(self, history: History, fact: str, checks: Sequence[Check]) -> History | None:
         """The part of the history from which the fact is computed for these checks; None: no part is needed."""
-        if fact not in self.runs or not all(check in self.checks for check in checks):
+        if not all(check in self.checks for check in checks):
             return history
+        if fact not in self.runs:
+            return narrow(history, fact) if checks else history
         runs = self.runs[fact]
         if not runs:
             return None
