@@ -99,7 +99,8 @@ select 'acknowledgement', (4::bigint << 42) + op, process, if(known, 'ok', 'info
 from delivery cross join (select unnest([false, true]) as known)
 union all
 select 'queue', (5::bigint << 42) + log, {FIRST_CONSUMER + CONSUMERS}, 'ok', 1::bigint << 49,
-  (1::bigint << 49) + 1000, log, null, $sends // {LOGS} - if(p.kind is null, 0, 1), '{{"lock": {LOCK}, "delivery_limit": {LIMIT}}}', '{GROUP}'
+  (1::bigint << 49) + 1000, log, null, $sends // {LOGS} - if(p.kind is null, 0, 1),
+  '{{"lock": {LOCK}, "delivery_limit": {LIMIT}}}', '{GROUP}'
 from range({LOGS}) r(log) left join (from plant where kind = 'queue-unfinished') p using (log)
 union all
 select 'final-read', (6::bigint << 42) + log, {FIRST_READER} + log, 'ok', (1::bigint << 50) - 1, 1::bigint << 60, log,

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Protocol
 
 import pytest
 
 from analyzers.catalogue.registry import CHECKS
-from benchmarks import grouped_histories, pipeline_histories, queue_histories
+from benchmarks import (
+    copy_histories,
+    grouped_histories,
+    pipeline_histories,
+    queue_histories,
+    reader_histories,
+)
 from benchmarks.analysis import FACTS, KINDS
 from benchmarks.grouped_histories import GroupedShape
-from benchmarks.pipeline_histories import PipelineShape
 from benchmarks.plain import QUERIES
-from benchmarks.queue_histories import QueueShape
+from benchmarks.transfer_histories import KIND, TransferShape
 
-SHAPES: Mapping[str, tuple[Collection[str], GroupedShape | PipelineShape | QueueShape]] = {
+
+class Shape(Protocol):
+    def expected(self) -> Mapping[str, int]: ...
+
+
+SHAPES: Mapping[str, tuple[Collection[str], Shape]] = {
+    "copies": (copy_histories.KINDS, copy_histories.CopyShape(records=2_000_000, planted=1)),
     "groups": (grouped_histories.KINDS, GroupedShape(records=2_000_000, planted=1)),
-    "pipelines": (pipeline_histories.KINDS, PipelineShape(records=2_000_000, planted=1)),
-    "queues": (queue_histories.KINDS, QueueShape(records=2_000_000, planted=1)),
+    "pipelines": (pipeline_histories.KINDS, pipeline_histories.PipelineShape(records=2_000_000, planted=1)),
+    "queues": (queue_histories.KINDS, queue_histories.QueueShape(records=2_000_000, planted=1)),
+    "readers": (reader_histories.KINDS, reader_histories.ReaderShape(records=2_000_000, planted=1)),
+    "transfers": ([KIND], TransferShape(records=2_000_000, planted=1)),
 }
 """By kind of history: the anomalies that are planted, and a shape."""
 
