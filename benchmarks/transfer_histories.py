@@ -64,8 +64,8 @@ create table late as
 
 RECORDS_OF = f"""
 select 'send' as f, value as op, t % {PRODUCERS} as process, t * {SENDS} + i as index,
-  if(good(t), 'ok', 'fail') as type, begins(t) + i * 1000 as invoked, begins(t) + 2000000 as completed, "offset", value,
-  (1::bigint << 41) + t as transaction, amount, 0 as assignment, false as final, null as committed
+  if(good(t), 'ok', 'fail') as type, begins(t) + i * 1000 as invoked, begins(t) + 2000000 as completed,
+  "offset", value, (1::bigint << 41) + t as transaction, amount, 0 as assignment, false as final, null as committed
 from record where log = $partition
 union all
 select 'poll', (2::bigint << 42) + ((number + if(l.t is null, 0, 1)) * {LOGS} + log) * {READERS} + reader,
