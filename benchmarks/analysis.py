@@ -1,6 +1,6 @@
 """Checks compared with DuckDB running plain queries for the same checks.
 
-  .venv/bin/python benchmarks/analysis.py [--of logs|groups] [--records 10000000] [--rounds 3] [--hot] [--whole]
+  .venv/bin/python benchmarks/analysis.py [--of KIND] [--records 10000000] [--rounds 3] [--hot] [--whole]
                                           [--facts] [--history DIRECTORY] [--than hot|ten]
 
 Both read the same Parquet files, as compaction leaves them, with two threads; the JVM has 2 GB of heap. Both must
@@ -11,6 +11,11 @@ fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled
   logs      sends and final reads: the checks of the log, of order and of sessions (default). There are no sessions
             that read; as in `analyze`, checks of such sessions run only if there are any
   groups    transactions, and a group that reads them
+  copies    a group that copies records
+  pipelines applications, with the outputs that they made of known inputs
+  queues    a share group
+  readers   readers of a compacted topic, with what leaders answered and searches by time
+  transfers transfers between accounts, and snapshots of all accounts
 
 Of the history of logs only:
 
@@ -40,11 +45,24 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.judge.analyze import analyze
 from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
-from benchmarks import plain, plain_groups
+from benchmarks import (
+    plain,
+    plain_copies,
+    plain_groups,
+    plain_pipelines,
+    plain_queues,
+    plain_readers,
+    plain_transfers,
+)
+from benchmarks.copy_histories import make_copies
 from benchmarks.grouped_histories import make_grouped
 from benchmarks.histories import Shape, write_compacted
+from benchmarks.pipeline_histories import make_pipelines
 from benchmarks.plain import QUERIES, counts
 from benchmarks.prerequisites import require_history, require_java, require_package
+from benchmarks.queue_histories import make_queues
+from benchmarks.reader_histories import make_readers
+from benchmarks.transfer_histories import make_transfers
 
 FACTS = {
     "values", "conflicts", "steps", "gaps", "acknowledgements", "session_writes", "session_reads", "session_sends",
@@ -79,6 +97,11 @@ def make_logs(records: int, planted: int, run: Path, *, hot: bool = False) -> Co
 KINDS = {
     "logs": Kind(make=make_logs, views=plain.VIEWS, queries=plain.QUERIES),
     "groups": Kind(make=make_grouped, views=plain_groups.VIEWS, queries=plain_groups.QUERIES),
+    "copies": Kind(make=make_copies, views=plain_copies.VIEWS, queries=plain_copies.QUERIES),
+    "pipelines": Kind(make=make_pipelines, views=plain_pipelines.VIEWS, queries=plain_pipelines.QUERIES),
+    "queues": Kind(make=make_queues, views=plain_queues.VIEWS, queries=plain_queues.QUERIES),
+    "readers": Kind(make=make_readers, views=plain_readers.VIEWS, queries=plain_readers.QUERIES),
+    "transfers": Kind(make=make_transfers, views=plain_transfers.VIEWS, queries=plain_transfers.QUERIES),
 }
 
 

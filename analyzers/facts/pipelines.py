@@ -84,8 +84,8 @@ def inputs(history: History) -> DataFrame:
         ), reached as (
             select *, max(if(made > 0, offset, null)) over (partition by run, topic, partition) as reached,
                 min(first.written) over (
-                    partition by run, topic, partition order by offset
-                    rows between 1 following and unbounded following
+                    partition by run, topic, partition order by offset desc
+                    rows between unbounded preceding and 1 preceding
                 ) as next_written
             from joined
         ), observed as (
