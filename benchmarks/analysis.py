@@ -1,6 +1,6 @@
 """Checks compared with DuckDB running plain queries for the same checks.
 
-  .venv/bin/python benchmarks/analysis.py [--of logs|groups] [--records 10000000] [--rounds 3] [--hot] [--whole]
+  .venv/bin/python benchmarks/analysis.py [--of KIND] [--records 10000000] [--rounds 3] [--hot] [--whole]
                                           [--facts] [--history DIRECTORY] [--than hot|ten]
 
 Both read the same Parquet files, as compaction leaves them, with two threads; the JVM has 2 GB of heap. Both must
@@ -11,6 +11,7 @@ fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled
   logs      sends and final reads: the checks of the log, of order and of sessions (default). There are no sessions
             that read; as in `analyze`, checks of such sessions run only if there are any
   groups    transactions, and a group that reads them
+  replicas  what brokers report of logs and their leaders, and the quorum and ZooKeeper of controllers
 
 Of the history of logs only:
 
@@ -40,11 +41,12 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.judge.analyze import analyze
 from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
-from benchmarks import plain, plain_groups
+from benchmarks import plain, plain_groups, plain_replicas
 from benchmarks.grouped_histories import make_grouped
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts
 from benchmarks.prerequisites import require_history, require_java, require_package
+from benchmarks.replica_histories import make_replicas
 
 FACTS = {
     "values", "conflicts", "steps", "gaps", "acknowledgements", "session_writes", "session_reads", "session_sends",
@@ -79,6 +81,7 @@ def make_logs(records: int, planted: int, run: Path, *, hot: bool = False) -> Co
 KINDS = {
     "logs": Kind(make=make_logs, views=plain.VIEWS, queries=plain.QUERIES),
     "groups": Kind(make=make_grouped, views=plain_groups.VIEWS, queries=plain_groups.QUERIES),
+    "replicas": Kind(make=make_replicas, views=plain_replicas.VIEWS, queries=plain_replicas.QUERIES),
 }
 
 
