@@ -11,6 +11,8 @@ fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled
   logs      sends and final reads: the checks of the log, of order and of sessions (default). There are no sessions
             that read; as in `analyze`, checks of such sessions run only if there are any
   groups    transactions, and a group that reads them
+  administrators  topics that administrators change, and what brokers report of them
+  coordinators  what coordinators report of groups and transactions
   replicas  what brokers report of logs and their leaders, and the quorum and ZooKeeper of controllers
 
 Of the history of logs only:
@@ -41,7 +43,9 @@ from analyzers.catalogue.registry import CHECKS
 from analyzers.judge.analyze import analyze
 from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
-from benchmarks import plain, plain_groups, plain_replicas
+from benchmarks import plain, plain_administrators, plain_coordinators, plain_groups, plain_replicas
+from benchmarks.administered_histories import make_administered
+from benchmarks.coordinated_histories import make_coordinated
 from benchmarks.grouped_histories import make_grouped
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.plain import QUERIES, counts
@@ -81,6 +85,12 @@ def make_logs(records: int, planted: int, run: Path, *, hot: bool = False) -> Co
 KINDS = {
     "logs": Kind(make=make_logs, views=plain.VIEWS, queries=plain.QUERIES),
     "groups": Kind(make=make_grouped, views=plain_groups.VIEWS, queries=plain_groups.QUERIES),
+    "administrators": Kind(
+        make=make_administered, views=plain_administrators.VIEWS, queries=plain_administrators.QUERIES
+    ),
+    "coordinators": Kind(
+        make=make_coordinated, views=plain_coordinators.VIEWS, queries=plain_coordinators.QUERIES
+    ),
     "replicas": Kind(make=make_replicas, views=plain_replicas.VIEWS, queries=plain_replicas.QUERIES),
 }
 

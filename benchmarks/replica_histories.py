@@ -111,7 +111,8 @@ create table seen as
   select v.*, p.kind, coalesce(if(v.q > 420, d.below, b.below), 0) as log_start
   from (
     select log, n.node, r, greatest(r - n.node % 2, 0) + {STAGGER} * log as s, s // {TERM} as e, s % {TERM} as q,
-      sends, {_AT} + n.node * 1000000 + (hash(r, n.node) % 500000)::bigint as asked, (n.node - log % {BROKERS} + {BROKERS}) % {BROKERS} as number
+      sends, {_AT} + n.node * 1000000 + (hash(r, n.node) % 500000)::bigint as asked,
+      (n.node - log % {BROKERS} + {BROKERS}) % {BROKERS} as number
     from step cross join range({BROKERS}) n(node)) v
   left join plant p on p.log = v.log and p.e = v.e and p.q = v.q
   left join deleted d on d.log = v.log and d.e = v.e and d.is_requested
@@ -172,7 +173,8 @@ with described_so as (
     anomaly = 'metadata-regression' and number = {REPLICAS} as is_old
   from described
 )
-select 'partition' as kind, asked, asked + {ANSWER} + (hash(asked) % 500000)::bigint as time, node, 'ledger-' || log // {PARTITIONS} as topic,
+select 'partition' as kind, asked, asked + {ANSWER} + (hash(asked) % 500000)::bigint as time,
+  node, 'ledger-' || log // {PARTITIONS} as topic,
   log % {PARTITIONS} as partition,
   case when is_old then member(log, e - 1)
     when anomaly = 'two-leaders-in-epoch' and number = {REPLICAS} then member(log, e + 1) else leader end as leader,
