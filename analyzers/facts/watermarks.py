@@ -70,7 +70,8 @@ def successions(history: History) -> DataFrame:
     between them had less, the end of its log. -1 for none.
     """
     led = answers_of_leaders(history)
-    later = Window.partitionBy(*LOG).orderBy("leader_epoch").rangeBetween(1, Window.unboundedFollowing)
+    # Backwards: Spark computes a frame that is unbounded at its end again for each row.
+    later = Window.partitionBy(*LOG).orderBy(F.desc("leader_epoch")).rangeBetween(Window.unboundedPreceding, -1)
     return history.records.sparkSession.sql(
         _SUCCESSIONS,
         led=led.withColumn("superseded", F.min("asked").over(later)),
