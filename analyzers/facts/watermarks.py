@@ -88,7 +88,11 @@ _SUCCESSIONS = f"""
         from {{led}} group by run, topic, partition, leader_epoch
     ), seen as (
         select run, topic, partition, leader_epoch, max_by(isr, time) as isr
-        from {{observations}} where kind = 'partition' and isr is not null
+        from (
+            select run, topic, partition, leader_epoch, isr, max(time) as time
+            from {{observations}} where kind = 'partition' and isr is not null
+            group by run, topic, partition, leader_epoch, isr
+        )
         group by run, topic, partition, leader_epoch
     ), beside as (
         select run, topic, partition, leader_epoch, lag(isr) over (
