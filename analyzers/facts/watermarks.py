@@ -71,7 +71,9 @@ def successions(history: History) -> DataFrame:
     """
     led = answers_of_leaders(history)
     # Backwards: Spark computes a frame that is unbounded at its end again for each row.
-    later = Window.partitionBy(*LOG).orderBy(F.desc("leader_epoch")).rangeBetween(Window.unboundedPreceding, -1)
+    later = (
+        Window.partitionBy(*LOG).orderBy(F.desc("leader_epoch")).rangeBetween(Window.unboundedPreceding, -1)
+    )
     return history.records.sparkSession.sql(
         _SUCCESSIONS,
         led=led.withColumn("superseded", F.min("asked").over(later)),
