@@ -16,6 +16,9 @@ fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled
   queues    a share group
   readers   readers of a compacted topic, with what leaders answered and searches by time
   transfers transfers between accounts, and snapshots of all accounts
+  administrators  topics that administrators change, and what brokers report of them
+  coordinators  what coordinators report of groups and transactions
+  replicas  what brokers report of logs and their leaders, and the quorum and ZooKeeper of controllers
 
 Of the history of logs only:
 
@@ -47,14 +50,19 @@ from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
 from benchmarks import (
     plain,
+    plain_administrators,
+    plain_coordinators,
     plain_copies,
     plain_groups,
     plain_pipelines,
     plain_queues,
     plain_readers,
+    plain_replicas,
     plain_transfers,
 )
 from benchmarks.copy_histories import make_copies
+from benchmarks.administered_histories import make_administered
+from benchmarks.coordinated_histories import make_coordinated
 from benchmarks.grouped_histories import make_grouped
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.pipeline_histories import make_pipelines
@@ -63,6 +71,7 @@ from benchmarks.prerequisites import require_history, require_java, require_pack
 from benchmarks.queue_histories import make_queues
 from benchmarks.reader_histories import make_readers
 from benchmarks.transfer_histories import make_transfers
+from benchmarks.replica_histories import make_replicas
 
 FACTS = {
     "values", "conflicts", "steps", "gaps", "acknowledgements", "session_writes", "session_reads", "session_sends",
@@ -102,6 +111,13 @@ KINDS = {
     "queues": Kind(make=make_queues, views=plain_queues.VIEWS, queries=plain_queues.QUERIES),
     "readers": Kind(make=make_readers, views=plain_readers.VIEWS, queries=plain_readers.QUERIES),
     "transfers": Kind(make=make_transfers, views=plain_transfers.VIEWS, queries=plain_transfers.QUERIES),
+    "administrators": Kind(
+        make=make_administered, views=plain_administrators.VIEWS, queries=plain_administrators.QUERIES
+    ),
+    "coordinators": Kind(
+        make=make_coordinated, views=plain_coordinators.VIEWS, queries=plain_coordinators.QUERIES
+    ),
+    "replicas": Kind(make=make_replicas, views=plain_replicas.VIEWS, queries=plain_replicas.QUERIES),
 }
 
 

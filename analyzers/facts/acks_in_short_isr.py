@@ -10,6 +10,9 @@ from analyzers.facts.leading import answers_of_leaders
 from analyzers.facts.watermarks import NAME
 from analyzers.history.load import History
 
+SECOND = 1_000_000_000
+"""ns. Sends are looked up by the second in which they were invoked: a run has many times with a short ISR."""
+
 MIN_ISR = f"""
     select run, {NAME} as name, min(cast(get_json_object(value, "$['min.insync.replicas']") as int)) as min_isr
     from {{observations}} where kind = 'settings' group by run, {NAME}
@@ -62,14 +65,17 @@ _ACKS = f"""
         from periods where is_short
         window answers as (partition by run, topic, partition, node, leader_epoch, period order by time),
             whole as (partition by run, topic, partition, node, leader_epoch, period)
+    ), spans as (
+        select *, explode(sequence(began div {SECOND}, coalesce(ended, began) div {SECOND})) as second from gaps
     ), sends as (
-        select run, topic, partition, invoked, completed
+        select run, topic, partition, invoked div {SECOND} as second, invoked, completed
         from {{records}} left semi join producers using (run, process)
         where f = 'send' and type = 'ok'
     ), counted as (
-        select /*+ BROADCAST(gaps) */ gaps.*, count(sends.invoked) as acks
-        from gaps left join sends on gaps.run = sends.run and gaps.topic = sends.topic
-            and gaps.partition = sends.partition and invoked > began and completed < ended
+        select /*+ BROADCAST(spans) */ spans.* except (second), count(sends.invoked) as acks
+        from spans left join sends on spans.run = sends.run and spans.topic = sends.topic
+            and spans.partition = sends.partition and spans.second = sends.second
+            and invoked > began and completed < ended
         group by all
     )
     select run, topic, partition, node, leader_epoch, ended as time, isr, min_isr, acks, lag(acks) over (

@@ -53,11 +53,11 @@ _FOLLOWERS = f"""
         ) as settled
         from marks
     ), moments as (
-        select run, topic, partition, array_sort(sample.isr) as members, sample.time as at, settled as mark,
+        select run, topic, partition, sort_array(sample.isr) as members, sample.time as at, settled as mark,
             null as sample
         from settled where sample is not null
         union all
-        select run, topic, partition, array_sort(isr), asked, null,
+        select run, topic, partition, sort_array(isr), asked, null,
             struct(node, time, leader, leader_epoch, isr, log_end)
         from {{observations}} where kind = 'partition' and node <> leader and array_contains(isr, node)
     ), ordered as (
@@ -68,8 +68,9 @@ _FOLLOWERS = f"""
     ), shortened as (
         select distinct run, topic, partition, true as is_short from {{shorter}}
     ), moved as (
-        select run, topic, partition, true as is_moved from {{observations}} where kind = 'partition'
-        group by run, topic, partition having count(distinct array_sort(replicas)) > 1
+        select run, topic, partition, true as is_moved
+        from (select distinct run, topic, partition, replicas from {{observations}} where kind = 'partition')
+        group by run, topic, partition having count(distinct sort_array(replicas)) > 1
     ), samples as (
         select run, topic, partition, inline(array(sample)), held, {NAME} as name
         from ordered where sample is not null

@@ -8,26 +8,37 @@ from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 _INSPECTIONS = """
-    with alters as (
-        select run, topic, type, invoked, completed, get_json_object(value, '$.change') as change,
-            cast(get_json_object(value, '$.partitions') as int) as partitions,
-            cast(get_json_object(value, '$.retention_ms') as bigint) as retention
+    with changes as (
+        select run, topic, type, invoked, completed,
+            from_json(value, 'change string, partitions int, retention_ms bigint') as value
         from {operations} where f = 'alter' and type <> 'fail'
-    ), inspected as (
-        select run, topic, process, op, invoked, completed, cast(get_json_object(value, '$.node') as int) as node,
-            get_json_object(value, '$.exists') = 'true' as there,
-            cast(get_json_object(value, '$.partitions') as int) as partitions,
-            cast(get_json_object(value, '$.retention_ms') as bigint) as retention
+    ), answers as (
+        select run, topic, process, op, invoked, completed,
+            from_json(value, 'node int, exists boolean, partitions int, retention_ms bigint') as value
         from {operations} where f = 'inspect' and type = 'ok'
+    ), moments as (
+        select run, topic, invoked as at, 0 as rank, completed, type, value.change, value.partitions,
+            value.retention_ms as retention, null as inspection
+        from changes union all
+        select run, topic, completed, 1, null, null, null, null, null, struct(
+            process, op, invoked, completed, value.node, value.exists as there, value.partitions,
+            value.retention_ms as retention
+        )
+        from answers
+    ), ordered as (
+        select run, topic, inspection, max(type = 'info') over before as unknown,
+            max(completed) over before as latest,
+            max(struct(completed, change)) over before as changed,
+            max(if(partitions is null, null, struct(completed, partitions))) over before as sized,
+            max(if(retention is null, null, struct(completed, retention))) over before as kept
+        from moments window before as (
+            partition by run, topic order by at, rank rows between unbounded preceding and current row
+        )
     ), compared as (
-        select i.run, i.topic, i.process, i.op, i.node, i.there, i.partitions, i.retention, i.completed as time,
-            bool_or(a.type = 'info' or a.completed > i.invoked) as unclear,
-            max_by(a.change, a.completed) = 'delete' as deleted,
-            max_by(a.partitions, a.completed) filter (where a.partitions is not null) as wanted,
-            max_by(a.retention, a.completed) filter (where a.retention is not null) as wanted_retention
-        from inspected i join alters a
-            on i.run = a.run and i.topic = a.topic and a.invoked <= i.completed
-        group by all
+        select run, topic, inspection.*, inspection.completed as time,
+            unknown or coalesce(latest > inspection.invoked, false) as unclear, changed.change = 'delete' as deleted,
+            sized.partitions as wanted, kept.retention as wanted_retention
+        from ordered where inspection is not null and unknown is not null
     )
     select *, if(deleted, 'deleted', concat_ws(', ', concat(wanted, ' partitions'),
             concat('retention.ms ', wanted_retention))) as expected,

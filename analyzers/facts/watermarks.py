@@ -70,7 +70,10 @@ def successions(history: History) -> DataFrame:
     between them had less, the end of its log. -1 for none.
     """
     led = answers_of_leaders(history)
-    later = Window.partitionBy(*LOG).orderBy("leader_epoch").rangeBetween(1, Window.unboundedFollowing)
+    # Backwards: Spark computes a frame that is unbounded at its end again for each row.
+    later = (
+        Window.partitionBy(*LOG).orderBy(F.desc("leader_epoch")).rangeBetween(Window.unboundedPreceding, -1)
+    )
     return history.records.sparkSession.sql(
         _SUCCESSIONS,
         led=led.withColumn("superseded", F.min("asked").over(later)),
@@ -87,7 +90,11 @@ _SUCCESSIONS = f"""
         from {{led}} group by run, topic, partition, leader_epoch
     ), seen as (
         select run, topic, partition, leader_epoch, max_by(isr, time) as isr
-        from {{observations}} where kind = 'partition' and isr is not null
+        from (
+            select run, topic, partition, leader_epoch, isr, max(time) as time
+            from {{observations}} where kind = 'partition' and isr is not null
+            group by run, topic, partition, leader_epoch, isr
+        )
         group by run, topic, partition, leader_epoch
     ), beside as (
         select run, topic, partition, leader_epoch, lag(isr) over (

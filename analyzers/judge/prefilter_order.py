@@ -174,7 +174,7 @@ def _compared() -> Iterator[Step]:
         says="a sample of a partition or of the controllers; of leaders and in-sync followers what they hold",
         sql=f"""
         select run, kind, topic, partition, node, time, leader, leader_epoch, isr, replicas,
-            array_sort(isr) as members, kind = 'partition' and leader = node as leads,
+            xxhash64(sort_array(isr)) as members, kind = 'partition' and leader = node as leads,
             if(kind = 'partition' and leader = node, high_watermark, null) as mark,
             if(kind = 'partition' and leader = node, log_end, null) as own_end,
             if(leader <> node and array_contains(isr, node), log_end, null) as follower_end,
@@ -188,16 +188,14 @@ def _compared() -> Iterator[Step]:
         name="compared",
         says="a sample, and what had been reported before: of its epoch, of earlier ones, and by the same broker",
         sql=f"""
-        select *, if(last.leader_epoch = leader_epoch, last.mark, null) as in_epoch,
-            if(named.leader_epoch = leader_epoch, named.leader, null) as other_leader,
-            max(if(leads, settled, null)) over (
+        select *, max(if(leads, settled, null)) over (
                 partition by run, kind, topic, partition, members order by time
                 rows between unbounded preceding and 1 preceding
             ) as held
         from (
             select *, max(mark) over before as reached,
-                max(if(mark is null, null, struct(leader_epoch, mark))) over before as last,
-                max(if(leader < 0, null, struct(leader_epoch, leader))) over before as named,
+                max(mark) over in_epoch_before as in_epoch,
+                max(if(leader < 0, null, leader)) over in_epoch_before as other_leader,
                 max(leader_epoch) over (
                     partition by run, kind, topic, partition, node order by time
                     rows between unbounded preceding and 1 preceding
@@ -217,6 +215,9 @@ def _compared() -> Iterator[Step]:
                 ) as settled_epoch
             from sampled window before as (
                 partition by run, kind, topic, partition order by leader_epoch, time
+                rows between unbounded preceding and 1 preceding
+            ), in_epoch_before as (
+                partition by run, kind, topic, partition, leader_epoch order by time
                 rows between unbounded preceding and 1 preceding
             )
         )

@@ -311,7 +311,7 @@ _TALLY = f"""
     ), seen as (
         select /*+ REPARTITION(run) */ run, kind, topic, partition, node, time, leader_epoch,
             if(kind = 'partition', nullif(leader, -1), null) as leader,
-            if(kind = 'partition', array_sort(isr), null) as isr, if(kind = 'partition', node, null) as sampled,
+            if(kind = 'partition', sort_array(isr), null) as isr, if(kind = 'partition', node, null) as sampled,
             kind = 'partition' and leader = node and high_watermark is not null and log_end is not null as is_mark,
             kind in ('quorum', 'controller') and observed.leader >= 0 as names_controller,
             kind = 'eligible' and (size(observed.isr) = 0 or get_json_object(value, '$.eligible') <> '[]')
@@ -327,14 +327,14 @@ _TALLY = f"""
         from seen
     ), by_node as (
         select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
-            count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, collect_set(sampled) as nodes,
+            count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, max(sampled) as sampled,
             count_if(is_mark) as marks, count_if(names_controller) as quorums,
             count_if(kind = 'group_state') as groups, count_if(kind = 'transaction') as transactions,
-            count_if(is_eligible) as eligibles, flatten(collect_set(isr)) as members
+            count_if(is_eligible) as eligibles, flatten(collect_set(if(isr <=> last_isr, null, isr))) as members
         from beside group by run, topic, partition, node
     ), by_log as (
         select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest,
-            flatten(collect_list(nodes)) as nodes, flatten(collect_list(members)) as members,
+            collect_set(sampled) as nodes, flatten(collect_list(members)) as members,
             sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups, sum(transactions) as transactions,
             sum(eligibles) as eligibles
         from by_node group by run, topic, partition

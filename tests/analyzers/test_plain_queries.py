@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import pytest
 
 from analyzers.catalogue.registry import CHECKS
-from benchmarks import (
-    copy_histories,
-    grouped_histories,
-    pipeline_histories,
-    queue_histories,
-    reader_histories,
-)
+from benchmarks.administered_histories import AdministeredShape
 from benchmarks.analysis import FACTS, KINDS
+from benchmarks.coordinated_histories import CoordinatedShape
+from benchmarks.copy_histories import CopyShape
 from benchmarks.grouped_histories import GroupedShape
+from benchmarks.pipeline_histories import PipelineShape
 from benchmarks.plain import QUERIES
-from benchmarks.transfer_histories import KIND, TransferShape
+from benchmarks.queue_histories import QueueShape
+from benchmarks.reader_histories import ReaderShape
+from benchmarks.replica_histories import ReplicaShape
+from benchmarks.transfer_histories import TransferShape
 
 
 class Shape(Protocol):
     def expected(self) -> Mapping[str, int]: ...
 
 
-SHAPES: Mapping[str, tuple[Collection[str], Shape]] = {
-    "copies": (copy_histories.KINDS, copy_histories.CopyShape(records=2_000_000, planted=1)),
-    "groups": (grouped_histories.KINDS, GroupedShape(records=2_000_000, planted=1)),
-    "pipelines": (pipeline_histories.KINDS, pipeline_histories.PipelineShape(records=2_000_000, planted=1)),
-    "queues": (queue_histories.KINDS, queue_histories.QueueShape(records=2_000_000, planted=1)),
-    "readers": (reader_histories.KINDS, reader_histories.ReaderShape(records=2_000_000, planted=1)),
-    "transfers": ([KIND], TransferShape(records=2_000_000, planted=1)),
+SHAPES: Mapping[str, Shape] = {
+    "administrators": AdministeredShape(records=1, planted=1),
+    "coordinators": CoordinatedShape(records=1, planted=1),
+    "copies": CopyShape(records=2_000_000, planted=1),
+    "groups": GroupedShape(records=2_000_000, planted=1),
+    "pipelines": PipelineShape(records=2_000_000, planted=1),
+    "queues": QueueShape(records=2_000_000, planted=1),
+    "readers": ReaderShape(records=2_000_000, planted=1),
+    "replicas": ReplicaShape(records=1, planted=1),
+    "transfers": TransferShape(records=2_000_000, planted=1),
 }
-"""By kind of history: the anomalies that are planted, and a shape."""
+"""By kind of history; that of logs has queries for anomalies that it does not plant, too."""
+
+
+def test_every_check_of_logs_has_a_query() -> None:
+    assert QUERIES.keys() == {check.name for check in CHECKS if check.over in FACTS}
 
 
 def test_every_check_has_a_query() -> None:
-    assert QUERIES.keys() == {check.name for check in CHECKS if check.over in FACTS}
+    assert {name for kind in KINDS.values() for name in kind.queries} == {check.name for check in CHECKS}
 
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_every_planted_anomaly_has_a_query(kind: str) -> None:
-    planted, shape = SHAPES[kind]
-    assert KINDS[kind].queries.keys() == {*planted} == shape.expected().keys()
-    assert {*planted} <= {check.name for check in CHECKS}
+    assert KINDS[kind].queries.keys() == SHAPES[kind].expected().keys()
+
+
+def test_every_kind_but_that_of_logs_is_examined() -> None:
+    assert {"logs", *SHAPES} == KINDS.keys()
