@@ -60,9 +60,9 @@ from benchmarks import (
     plain_replicas,
     plain_transfers,
 )
-from benchmarks.copy_histories import make_copies
 from benchmarks.administered_histories import make_administered
 from benchmarks.coordinated_histories import make_coordinated
+from benchmarks.copy_histories import make_copies
 from benchmarks.grouped_histories import make_grouped
 from benchmarks.histories import Shape, write_compacted
 from benchmarks.pipeline_histories import make_pipelines
@@ -70,8 +70,8 @@ from benchmarks.plain import QUERIES, counts
 from benchmarks.prerequisites import require_history, require_java, require_package
 from benchmarks.queue_histories import make_queues
 from benchmarks.reader_histories import make_readers
-from benchmarks.transfer_histories import make_transfers
 from benchmarks.replica_histories import make_replicas
+from benchmarks.transfer_histories import make_transfers
 
 FACTS = {
     "values", "conflicts", "steps", "gaps", "acknowledgements", "session_writes", "session_reads", "session_sends",
