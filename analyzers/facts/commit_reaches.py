@@ -60,7 +60,7 @@ def commits_above(history: History) -> DataFrame:
 
     Nothing is found of one unless a record lies between both. The fact needs no other record.
     """
-    return history.shared_rows("commits_above", lambda: _commits_above(history))
+    return history.shared_rows("commits_above", _commits_above)
 
 
 def _commits_above(history: History) -> DataFrame:

@@ -51,7 +51,7 @@ def assignments_above(history: History) -> DataFrame:
     The fact needs the records between both, and no others. A group that starts for the first time, with
     auto.offset.reset=earliest and without a commit, has reached 0: it starts at the log start.
     """
-    return history.shared_rows("assignments_above", lambda: _assignments_above(history))
+    return history.shared_rows("assignments_above", _assignments_above)
 
 
 def _assignments_above(history: History) -> DataFrame:

@@ -21,23 +21,29 @@ def events(history: History) -> DataFrame:
     """One row per ``member`` operation that did not fail. Columns: run, group, topic, partition, process, op,
     generation, event, invoked, completed (ns; never null), start_offset, policy (auto.offset.reset), instance
     (group.instance.id)."""
-    found = history.operations.where("f = 'member' and type <> 'fail'").selectExpr(
+    return history.shared_rows("events", _events)
+
+
+def _events(history: History) -> DataFrame:
+    return history.operations.where("f = 'member' and type <> 'fail'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "get_json_object(value, '$.event') as event", "invoked",
         "coalesce(completed, invoked) as completed", "start_offset",
         "get_json_object(value, '$.auto_offset_reset') as policy", "get_json_object(value, '$.instance') as instance",
     )  # fmt: skip
-    return history.shared_rows("events", lambda: found)
 
 
 def commits(history: History) -> DataFrame:
     """One row per ``commit`` operation. Columns: run, group, topic, partition, process, op, generation, type,
     invoked, completed (ns), offset, reset, transaction (op; null for none)."""
-    found = history.operations.where("f = 'commit'").selectExpr(
+    return history.shared_rows("commits", _commits)
+
+
+def _commits(history: History) -> DataFrame:
+    return history.operations.where("f = 'commit'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "type", "invoked", "completed", "end_offset as offset",
         "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset",
         "cast(get_json_object(value, '$.transaction') as bigint) as transaction",
     )  # fmt: skip
-    return history.shared_rows("commits", lambda: found)
 
 
 def binding_commits(history: History) -> DataFrame:
@@ -58,8 +64,11 @@ def binding_commits(history: History) -> DataFrame:
 
 def members(history: History) -> DataFrame:
     """One row per member of a group. Columns: run, process, group."""
-    found = history.operations.where("f in ('member', 'commit')").select("run", "process", "group").distinct()
-    return history.shared_rows("members", lambda: found)
+    return history.shared_rows("members", _members)
+
+
+def _members(history: History) -> DataFrame:
+    return history.operations.where("f in ('member', 'commit')").select("run", "process", "group").distinct()
 
 
 def deaths(history: History) -> DataFrame:

@@ -16,7 +16,7 @@ def poll_spans(history: History) -> DataFrame:
     high (the lowest and the highest offset), began (ns: the first invocation), known (ns: the last completion; if it
     never completed, when it began). May also have rows of runs that are not in this part of a history.
     """
-    return history.shared_rows("poll_spans", lambda: _poll_spans(history))
+    return history.shared_rows("poll_spans", _poll_spans)
 
 
 def _poll_spans(history: History) -> DataFrame:

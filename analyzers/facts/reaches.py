@@ -15,16 +15,7 @@ def reaches(history: History) -> DataFrame:
     Columns: run, group, topic, partition, began (ns), known (ns: when the poll completed; of a reset, when it
     began), reached (the next offset to read).
     """
-    polled = (
-        polls_of_groups(history)
-        .groupBy(*GROUP_LOG, "op")
-        .agg(
-            F.min("began").alias("began"),
-            F.max("known").alias("known"),
-            F.expr("max(high) + 1").alias("reached"),
-        )
-        .drop("op")
-    )
+    polled = polls_of_groups(history).selectExpr(*GROUP_LOG, "began", "known", "high + 1 as reached")
     resets = commits(history).where("reset and type <> 'fail'")
     resets = resets.selectExpr(*GROUP_LOG, "invoked as began", "invoked as known", "offset as reached")
     return polled.unionByName(resets)

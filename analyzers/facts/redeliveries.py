@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import LOG
 from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, assignments, committed_before, of_groups, polls_of_groups
 from analyzers.history.load import History
@@ -34,27 +33,13 @@ def redeliveries(history: History) -> DataFrame:
     )
 
 
-def polls_again(history: History) -> DataFrame:
-    """The polls with rows of the fact. Columns: those of `LOG`, low, high: it needs the records between these
-    offsets, and no others."""
-    return (
-        polls_of_groups(history)
-        .withColumnRenamed("known", "last")
-        .drop("committed")
-        .join(F.broadcast(assignments_below(history)), GROUP_LOG)
-        .where("process = member and generation = of and assignment = unsought and last >= known")
-        .where("low <= committed")
-        .selectExpr(*LOG, "low", "least(high, committed) as high")
-    )
-
-
 def assignments_below(history: History) -> DataFrame:
     """The first assignment of each member in a generation, where it began below what its group had committed.
 
     Columns: those of `GROUP_LOG`, member, of (its generation), since, known (ns, when its event began and was over),
     position, committed, and unsought: the assignment as polls have it, before the first seek.
     """
-    return history.shared_rows("assignments_below", lambda: _assignments_below(history))
+    return history.shared_rows("assignments_below", _assignments_below)
 
 
 def _assignments_below(history: History) -> DataFrame:

@@ -89,6 +89,9 @@ class History:
     shared: SharedTables | None = None
     """The tables of the whole history that this one is, or is a part of; None: facts compute their own."""
 
+    whole: History | None = None
+    """The history of which this one is a part; None: it is whole."""
+
     places: Places | None = None
     """Where its runs lie, if there are many directories and Spark reads their files."""
 
@@ -120,18 +123,20 @@ class History:
         tables = self.places.tables(runs) if self.places else {}
         named = F.col("run").isin(sorted(runs))
         frames = {table: tables.get(table, getattr(self, table)).where(named) for table in TABLES}
-        return replace(self, **frames, places=None)
+        return replace(self, **frames, places=None, whole=self.whole or self)
 
     def shared_sql(self, statement: str) -> DataFrame:
         """As `sql`, for a statement with few rows that several facts read. May also return rows of runs that are not
         in this part of a history."""
         return self.sql(statement) if self.shared is None else self.shared.table(statement)
 
-    def shared_rows(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
-        """What `make` computes, once for all facts that ask for this name. May also return rows of runs that are not
-        in this part of a history. Facts about small histories compute it themselves, which takes less than a job."""
-        is_shared = self.shared is not None and not self.in_one_piece
-        return self.shared.rows(name, make) if self.shared and is_shared else make()
+    def shared_rows(self, name: str, make: Callable[[History], DataFrame]) -> DataFrame:
+        """What `make` computes, once for all facts that ask for this name, and then of the whole history: may also
+        return rows of runs that are not in this part. Facts about small histories compute it themselves, which takes
+        less than a job."""
+        if self.shared is None or self.in_one_piece:
+            return make(self)
+        return self.shared.rows(name, lambda: make(self.whole or self))
 
 
 def load(spark: SparkSession, runs: Sequence[Source]) -> History:

@@ -9,6 +9,9 @@ from pyspark.sql import DataFrame
 
 from analyzers.spark.session import is_embedded
 
+ONE_PARTITION = 100_000
+"""Rows up to which a table is one partition, so that what is computed from it alone is not shuffled."""
+
 
 class SharedTables:
     """Results over all runs of a history. Safe to use from several threads.
@@ -45,6 +48,9 @@ class SharedTables:
                 rows = make()
                 if not is_embedded(rows.sparkSession):
                     return rows
+                kept = rows.localCheckpoint(eager=True)
+                if kept.count() <= ONE_PARTITION:
+                    kept = kept.coalesce(1)
                 # Named anew: a checkpoint has the columns of the records, with which it could not be joined.
-                self._tables[name] = rows.localCheckpoint(eager=True).toDF(*rows.columns)
+                self._tables[name] = kept.toDF(*rows.columns)
             return self._tables[name]

@@ -11,14 +11,16 @@ from dataclasses import replace
 from itertools import pairwise
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
 from analyzers.facts.commit_reaches import commits_above
 from analyzers.facts.handovers import assignments_above
-from analyzers.facts.poll_bits import last_polled
-from analyzers.facts.redeliveries import polls_again
+from analyzers.facts.members import GROUP_LOG, polls_of_groups
+from analyzers.facts.redeliveries import assignments_below
 from analyzers.history.load import History
 from analyzers.judge.narrow_transactions import of_suspicious_transactions
+from analyzers.judge.poll_bits import last_polled
 
 RANGES = 8
 """Ranges of offsets with which each record is compared: with 64 of them, Spark's code became too long for the
@@ -81,6 +83,19 @@ def joined(ranges: Iterable[Range], *, at_most: int) -> Sequence[Range]:
     return kept
 
 
+def _polls_again(history: History) -> DataFrame:
+    """The polls of which `redeliveries` has rows: it needs the records between these offsets, and no others."""
+    return (
+        polls_of_groups(history)
+        .withColumnRenamed("known", "last")
+        .drop("committed")
+        .join(F.broadcast(assignments_below(history)), GROUP_LOG)
+        .where("process = member and generation = of and assignment = unsought and last >= known")
+        .where("low <= committed")
+        .selectExpr(*LOG, "low", "least(high, committed) as high")
+    )
+
+
 OFFSETS: Mapping[str, Callable[[History], DataFrame]] = {
     "commit_reaches": lambda history: commits_above(history).selectExpr(
         *LOG, "reached as low", "offset - 1 as high"
@@ -88,6 +103,6 @@ OFFSETS: Mapping[str, Callable[[History], DataFrame]] = {
     "handovers": lambda history: assignments_above(history).selectExpr(
         *LOG, "reached as low", "position - 1 as high"
     ),
-    "redeliveries": polls_again,
+    "redeliveries": _polls_again,
 }
 """By fact: rows of `LOG`, low and high, the offsets of a log of which it needs the records."""

@@ -50,16 +50,17 @@ _TRANSACTIONS = f"""
         select {LOG_COLUMNS}, reader, low, high from readers
         union all
         select {LOG_COLUMNS}, if(f = 'final-read', {FINAL}, process), start_offset, end_offset - 1
-        from {{operations}} left semi join readers using (run, process)
-        where f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset
+        from {{operations}} where f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset
     ), passes as (
-        select distinct {LOG_COLUMNS}, reader,
+        select {LOG_COLUMNS}, reader, {BIT} as bit,
             explode(sequence(shiftright(low, {BLOCK_BITS}), shiftright(high, {BLOCK_BITS}))) as block
         from ranges
+    ), bits as (
+        select {LOG_COLUMNS}, block, bit, min(reader) < max(reader) as is_shared
+        from passes group by {LOG_COLUMNS}, block, bit
     ), passers as (
-        select {LOG_COLUMNS}, block, bit_or(bit) as passed, bit_or(if(n > 1, bit, 0L)) as shared
-        from (select {LOG_COLUMNS}, block, {BIT} as bit, count(*) as n from passes group by {LOG_COLUMNS}, block, bit)
-        group by {LOG_COLUMNS}, block
+        select {LOG_COLUMNS}, block, bit_or(bit) as passed, bit_or(if(is_shared, bit, 0L)) as shared
+        from bits group by {LOG_COLUMNS}, block
     ), sightings as (
         select {LOG_COLUMNS}, value, f = 'send' as is_send, transaction, invoked, offset,
             if(completed is null, null, {SERVED}) as served, if(coalesce(final, false), {FINAL}, process) as reader

@@ -9,7 +9,9 @@ import pytest
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
+from analyzers.facts.poll_spans import poll_spans
 from analyzers.history.load import History
+from analyzers.history.shared_tables import SharedTables
 from analyzers.judge import narrow, narrow_transactions
 from analyzers.judge.find import Found, find
 from analyzers.judge.narrow_transactions import SUSPICIONS, suspicious_transactions
@@ -27,7 +29,7 @@ OF_TRANSACTIONS = "transactional_writes"
 
 NARROWED = [check for check in CHECKS if check.over in {*narrow.OFFSETS, OF_TRANSACTIONS}]
 
-HISTORIES = repetitions(150, shorter=40)
+HISTORIES = repetitions(150, shorter=25)
 
 
 @pytest.fixture(scope="module")
@@ -61,19 +63,16 @@ def test_narrowed_facts_find_the_same(history: History, everything: list[Found],
     assert found(replace(history, in_one_piece=in_one_piece), narrowed=True) == everything
 
 
-@pytest.mark.parametrize(
-    ("module", "limit"),
-    [
-        (narrow, "OFFSETS_EACH"),
-        (narrow, "MANY"),
-        (narrow_transactions, "MANY"),
-        (narrow_transactions, "MANY_VALUES"),
-    ],
-)
+WHOLE = [(narrow, "MANY"), (narrow_transactions, "MANY")]
+NEAR = [(narrow, "OFFSETS_EACH"), (narrow_transactions, "MANY_VALUES")]
+
+
+@pytest.mark.parametrize("limits", [WHOLE, NEAR], ids=["too many suspects", "too many to be listed"])
 def test_the_same_is_found_above_each_limit(
-    history: History, everything: list[Found], monkeypatch: pytest.MonkeyPatch, module: Any, limit: str
+    history: History, everything: list[Found], monkeypatch: pytest.MonkeyPatch, limits: list[tuple[Any, str]]
 ) -> None:
-    monkeypatch.setattr(module, limit, 0)
+    for module, limit in limits:
+        monkeypatch.setattr(module, limit, 0)
     assert found(history, narrowed=True) == everything
 
 
@@ -84,6 +83,15 @@ def test_each_fact_is_narrowed_down(history: History, everything: list[Found], c
     assert part is not None
     assert (part.offset_filter, part.value_filter) != ("true", "true")
     assert narrow.narrow(history.of_runs({"no such run"}), check.over) is None
+
+
+def test_tables_that_facts_share_are_those_of_the_whole_history(history: History) -> None:
+    """Also if a fact about some runs needs them first."""
+    shared = replace(history, in_one_piece=False, shared=SharedTables(history.sql))
+    some = shared.of_runs({min(row.run for row in history.records.select("run").distinct().collect())})
+    runs = {row.run for row in poll_spans(some).select("run").distinct().collect()}
+    assert runs == {row.run for row in poll_spans(history).select("run").distinct().collect()}
+    assert len(runs) > 1
 
 
 def test_most_runs_are_ruled_out(history: History, everything: list[Found]) -> None:

@@ -16,7 +16,7 @@ def poll_bits(history: History) -> DataFrame:
 
     Columns: those of `LOG`, block, bits. May also have rows of runs that are not in this part of a history.
     """
-    return history.shared_rows("poll_bits", lambda: _poll_bits(history))
+    return history.shared_rows("poll_bits", _poll_bits)
 
 
 def _poll_bits(history: History) -> DataFrame:
