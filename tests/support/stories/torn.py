@@ -29,6 +29,12 @@ def torn_by_a_read(s: Any) -> Any:
     return s.final(WHOLE, end=3, **READ).final({0: OWN}, end=1, partition=1, process=98, **READ)
 
 
+def torn_within_a_poll(s: Any) -> Any:
+    """The same poll returned a record before the missing one, and one behind it."""
+    followed(s).poll(ONE, 0, op=900, process=20, **READ).poll(TWO, 2, op=900, process=20, **READ)
+    return s.final(WHOLE, end=3, **READ)
+
+
 def read_that_did_not_complete(s: Any) -> Any:
     """Nothing shows how far it got."""
     followed(s).poll(ONE, 0, process=20, **READ)
@@ -61,6 +67,7 @@ def poll_of_an_open_transaction_that_never_ended(s: Any) -> Any:
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     torn_by_a_reader_of_which_nothing_says_that_it_is_final: {"torn-transaction": 1, "poll-skip": 1},
     torn_by_a_read: {"torn-transaction": 1},
+    torn_within_a_poll: {"torn-transaction": 1, "int-poll-skip": 1},
     read_that_did_not_complete: {},
     torn_by_a_final_read_that_did_not_complete: {"torn-transaction": 1, "lost-write": 1},
     passed_by_readers_that_changed_their_isolation: {"poll-skip": 2},

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 BY_REASON: dict[str, tuple[str, ...]] = {
-    "a polled record has an offset": ("coverage: \"f = 'poll' and offset is not null\" -> \" f = 'poll' \"",),
     "a span that ends before it begins holds no offset": (
-        "coverage: \"f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset\" -> "
-        "\" f in ('read', 'final-read') and type = 'ok' \"",
-        "coverage: \"f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset\" -> "
-        "\"f in ('read', 'final-read') and type = 'ok' and start_offset <= end_offset\"",
+        "coverage: \"f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset\" -> \" "
+        "f in ('read', 'final-read') and type = 'ok' \"",
+        "coverage: \"f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset\" -> \"f "
+        "in ('read', 'final-read') and type = 'ok' and start_offset <= end_offset\"",
     ),
     "only reads have both offsets": (
-        "coverage: \"f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset\" -> "
-        "\" type = 'ok' and start_offset < end_offset \"",
+        "coverage: \"f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset\" -> \" "
+        "type = 'ok' and start_offset < end_offset \"",
     ),
 }

@@ -11,14 +11,16 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     "an ok commit has completed": (
         "binding_commits: \"type = 'ok' and completed is not null\" -> \" type = 'ok' \"",
     ),
-    "Spark keeps the order of a union, in which rows of one time already have the order that is asked for": (
+    (
+        "Spark keeps the order of a union, in which rows of one time already have the order that is asked for"
+    ): (
         "committed_before: Window.partitionBy(*GROUP_LOG, 'era').orderBy('moment', 'kind') -> "
         "Window.partitionBy(*GROUP_LOG, 'era').orderBy('moment')",
     ),
     "the row itself holds nothing of what is aggregated": (
         "committed_before: Window.partitionBy(*GROUP_LOG, 'era').orderBy('moment', "
-        "'kind').rowsBetween(UNBOUNDED, -1) -> Window.partitionBy(*GROUP_LOG, 'era').orderBy('moment', "
-        "'kind').rowsBetween(UNBOUNDED, 0)",
+        "'kind').rowsBetween(UNBOUNDED, -1) -> Window.partitionBy(*GROUP_LOG, "
+        "'era').orderBy('moment', 'kind').rowsBetween(UNBOUNDED, 0)",
     ),
     "the rows that come on top lack a column that every check compares, so that no check counts them": (
         "committed_before: asked.unionByName(done, allowMissingColumns=True).withColumn('committed', "
@@ -27,8 +29,7 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     ),
     "only the rows of workers have these events": (
         "deaths: \"f = 'worker' and get_json_object(value, '$.event') in ('stopped', 'crashed', "
-        "'killed')\" -> \" get_json_object(value, '$.event') in ('stopped', 'crashed', 'killed') "
-        '"',
+        "'killed')\" -> \" get_json_object(value, '$.event') in ('stopped', 'crashed', 'killed') \"",
     ),
     "only the rows of workers name a process, which starts before it does anything": (
         "deaths: \"f = 'worker' and get_json_object(value, '$.event') in ('stopped', 'crashed', "
@@ -36,9 +37,14 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "deaths: history.operations.where(ended) -> history.operations",
     ),
     "only members and commits have a group": (
-        "members: history.operations.where(\"f in ('member', 'commit')\") -> history.operations",
+        "_members: history.operations.where(\"f in ('member', 'commit')\") -> history.operations",
     ),
     "a polled record has an offset": (
         "of_groups: \"f = 'poll' and offset is not null\" -> \" f = 'poll' \"",
+    ),
+    "the filter only saves work, and holds for every record when a fact is computed by itself": (
+        "of_groups: history.records.where(\"f = 'poll' and offset is not "
+        "null\").where(history.offset_filter) -> history.records.where(\"f = 'poll' and offset is not "
+        'null")',
     ),
 }

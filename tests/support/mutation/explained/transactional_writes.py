@@ -24,19 +24,24 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "f'coalesce(transform({passed}, s -> s.reader))'",
     ),
     "the rows that come on top lack a column that every check compares, so that no check counts them": (
-        "transactional_writes: lumn('fenced', F.max('fenced').over(of)).where('value is not null') -> "
-        "lumn('fenced', F.max('fenced').over(of))",
+        "transactional_writes: lumn('fenced', F.max('fenced').over(of)).where('value is not null') "
+        "-> lumn('fenced', F.max('fenced').over(of))",
     ),
     "a value without a transaction has neither an end nor a fence, and leads to no other transaction": (
         "written: ere {COMMITTED})').alias('read_offset')).where('transaction is not null') -> ere "
         "{COMMITTED})').alias('read_offset'))",
     ),
     "what comes on top has no transaction, as a misrouted record lies in another log than its send": (
-        "written: f\"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))\" -> "
-        "f\"value is not null and (( f = 'send' ) or ({POLLED}))\"",
-        "written: f\"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))\" -> "
-        "f' value is not null '",
-        "written: f\"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))\" -> "
-        "f'value is not null and (( transaction is not null ) or ({POLLED}))'",
+        "written: f\"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))\" "
+        "-> f\"value is not null and (( f = 'send' ) or ({POLLED}))\"",
+        "written: f\"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))\" "
+        "-> f' value is not null '",
+        "written: f\"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))\" "
+        "-> f'value is not null and (( transaction is not null ) or ({POLLED}))'",
+    ),
+    "the filter only saves work, and holds for every record when a fact is computed by itself": (
+        "written: history.records.where(f\"value is not null and ((f = 'send' and transaction is not "
+        'null) or ({POLLED}))").where(history.value_filter) -> history.records.where(f"value is not '
+        "null and ((f = 'send' and transaction is not null) or ({POLLED}))\")",
     ),
 }

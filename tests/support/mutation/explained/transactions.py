@@ -7,10 +7,14 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "transactions: history.operations.where(\"f = 'txn'\") -> history.operations",
     ),
     (
-        "a transaction sends nothing once its process begins another init, which only matters to inits "
-        "that complete after that"
+        "a transaction sends nothing once its process begins another init, which only matters to "
+        "inits that complete after that"
     ): (
         "transactions: \"filter(inits, o -> o.process = process and o.type = 'ok' and o.invoked <= "
         'invoked)" -> "filter(inits, o -> o.process = process and o.type = \'ok\' )"',
+    ),
+    "the filter only saves work, and holds for every record when a fact is computed by itself": (
+        "transactions: history.operations.where(\"f = 'txn'\").where(history.transaction_filter) -> "
+        "history.operations.where(\"f = 'txn'\")",
     ),
 }
