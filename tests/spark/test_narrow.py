@@ -67,6 +67,7 @@ WHOLE = [(narrow, "MANY"), (narrow_transactions, "MANY")]
 NEAR = [(narrow, "OFFSETS_EACH"), (narrow_transactions, "MANY_VALUES")]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("limits", [WHOLE, NEAR], ids=["too many suspects", "too many to be listed"])
 def test_the_same_is_found_above_each_limit(
     history: History, everything: list[Found], monkeypatch: pytest.MonkeyPatch, limits: list[tuple[Any, str]]
@@ -112,6 +113,7 @@ TOO_NARROW = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "condition"), [(name, each) for name, some in TOO_NARROW.items() for each in some]
 )
