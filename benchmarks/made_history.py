@@ -23,8 +23,8 @@ RUN = "synthetic"
 class MadeHistory:
     """Statements and queries in DuckDB's SQL; each may refer to `parameters` by name, such as ``$transactions``.
 
-    Columns that a query leaves out are null, but those in `constants`. The run, and of rows with a partition the
-    topic, are filled in where a query leaves them out.
+    A column that a query leaves out has the value in `constants`, or null. The run is filled in. So is the topic of
+    rows with a partition, unless the query has topics.
     """
 
     topic: str

@@ -33,9 +33,10 @@ SUSPICIONS: Mapping[str, str] = {
     "zombie-write": "last_sent > fenced",
 }
 """By check: a condition of each transaction in which it finds something. Columns: saw, missed (bits of readers that
-polled a record of it, and of those that passed one and may have missed it), first_read (ns), is_own (whether a
-record was polled in a transaction between which this one may be), last_sent (ns, the last invocation of its sends),
-and ending, unended and fenced, see `analyzers.facts.transactions`."""
+polled a record of it, and of those that passed one and may have missed it), first_read (ns), is_own (whether the
+number of this transaction lies between the lowest and the highest of those in which one of its values was polled),
+last_sent (ns, the last invocation of its sends), and ending, unended and fenced, see
+`analyzers.facts.transactions`."""
 
 LOG_COLUMNS = ", ".join(LOG)
 
