@@ -66,7 +66,7 @@ _ACKS = f"""
         window answers as (partition by run, topic, partition, node, leader_epoch, period order by time),
             whole as (partition by run, topic, partition, node, leader_epoch, period)
     ), spans as (
-        select *, explode(sequence(began div {SECOND}, coalesce(ended, began) div {SECOND})) as second from gaps
+        select *, explode(sequence(began div {SECOND}, ended div {SECOND})) as second from gaps
     ), sends as (
         select run, topic, partition, invoked div {SECOND} as second, invoked, completed
         from {{records}} left semi join producers using (run, process)

@@ -16,6 +16,9 @@ from workloads.history.schema import VALUE_BITS
 READER = ["run", "process"]
 """A process that takes snapshots."""
 
+BLOCK_BITS = 10
+"""A block is 1,024 offsets."""
+
 NAMED = 5
 """Transactions that are named of those that a snapshot has in part."""
 
@@ -80,28 +83,64 @@ def snapshots(history: History) -> DataFrame:
 
 
 def _ends(reads: DataFrame, history: History) -> DataFrame:
-    """Per process and log: its positions, an array of (number, end, completed) in the order of snapshots."""
+    """The positions of completed reads. Columns: LOG, process, number, end, completed (ns)."""
     done = reads.where("number is not null and type = 'ok'")
-    return (
-        without_compacted(done, history)
-        .groupBy(*LOG, "process")
-        .agg(F.expr("array_sort(collect_list(struct(number, end_offset as end, completed)))").alias("ends"))
+    return without_compacted(done, history).selectExpr(
+        *LOG, "process", "number", "end_offset as end", "completed"
     )
+
+
+def _passes(ends: DataFrame) -> DataFrame:
+    """Per process and log, the offsets below the position of each snapshot, and at or above those of all before it.
+
+    Columns: LOG, process, block (of `BLOCK_BITS`), from_offset, to_offset (exclusive), number, and read (ns, when the
+    read to this position was completed). One row for each block, so that an offset is compared with few rows.
+    """
+    before = Window.partitionBy(*LOG, "process").orderBy("number").rowsBetween(Window.unboundedPreceding, -1)
+    return (
+        ends.withColumnsRenamed({"end": "to_offset", "completed": "read"})
+        .withColumn("from_offset", F.coalesce(F.max("to_offset").over(before), F.lit(0)))
+        .withColumn("block", F.expr(f"explode(sequence({_block('from_offset')}, {_block('to_offset - 1')}))"))
+    )
+
+
+def _block(offset: str) -> str:
+    return f"shiftright({offset}, {BLOCK_BITS})"
+
+
+def _in_pass(rows: DataFrame, ends: DataFrame, how: str) -> DataFrame:
+    """The rows (LOG, process, offset), joined with number, the first snapshot that reaches beyond their offset, and
+    `read`."""
+    placed = rows.withColumn("block", F.expr(_block("offset"))).alias("placed")
+    passes = F.broadcast(_passes(ends)).alias("pass")
+    here = f"{_same('placed', 'pass', 'block')} and offset >= from_offset and offset < to_offset"
+    return placed.join(passes, F.expr(here), how).select("placed.*", "number", "read")
+
+
+def _same(one: str, other: str, *more: str) -> str:
+    return " and ".join(f"{one}.{name} = {other}.{name}" for name in (*LOG, "process", *more))
 
 
 def _had(history: History, ends: DataFrame) -> DataFrame:
     """Per process and record that it polled, one row for each offset: amount; since, the number of the first snapshot
     that has it. Records that no snapshot has are left out."""
-    return (
-        history.records.where(POLLED)
-        .groupBy(*LOG, "process", "offset", "value", "amount")
+    polls = (
+        _in_pass(history.records.where(POLLED), ends, "inner")
+        .groupBy(*LOG, "process", "offset", "value", "amount", "number", "read")
         .agg(F.expr(f"min({TIME})").alias("got"))
-        .join(F.broadcast(ends), [*LOG, "process"])
-        .withColumn(
-            "since", F.expr("get(filter(ends, e -> e.end > offset and e.completed >= got), 0).number")
-        )
+    )
+    every = ends.groupBy(*LOG, "process").agg(
+        F.expr("array_sort(collect_list(struct(number, end, completed)))").alias("ends")
+    )
+    # Hardly any record comes after the read that passed its offset first. Only for those all positions are needed.
+    is_late = F.expr(f"{_same('got', 'every')} and read < got")
+    next_one = "get(filter(ends, e -> e.end > offset and e.completed >= got), 0).number"
+    return (
+        polls.alias("got")
+        .join(F.broadcast(every).alias("every"), is_late, "left")
+        .select("got.*", F.expr(f"if(read < got, {next_one}, number)").alias("since"))
         .where("since is not null")
-        .drop("ends", "got")
+        .drop("number", "read", "got")
     )
 
 
@@ -123,14 +162,10 @@ def _counted(history: History, ends: DataFrame, had: DataFrame) -> DataFrame:
         .withColumn("whole", F.lit(True))
     )
     # A record that is at no known offset, and in no final read, is not in its log.
-    passed = (
-        "case when offset is null then if(whole, begun, null) when offset < removed_to then null "
-        "else get(filter(ends, e -> e.end > offset), 0).number end"
-    )
+    passed = "case when offset is null then if(whole, begun, null) when offset < removed_to then null else number end"
+    every = parts.join(seen, ["run", "transaction"]).join(mine, [*LOG, "process", "value"], "left")
     return (
-        parts.join(seen, ["run", "transaction"])
-        .join(mine, [*LOG, "process", "value"], "left")
-        .join(F.broadcast(ends), [*LOG, "process"], "left")
+        _in_pass(every, ends, "left")
         .join(F.broadcast(removed), LOG, "left")
         .join(F.broadcast(whole), LOG, "left")
         .withColumn("number", F.least("since", F.expr(passed)))

@@ -127,6 +127,35 @@ def follower_of_a_partition_beside_another_one(s: Any) -> Any:
     return written(followed(settled(s), 4 * S, 6))
 
 
+def follower_of_a_topic_beside_another_one(s: Any) -> Any:
+    """The other topic has more records, in the same epoch and with the same replicas."""
+    led(quorum(s), 20, 9, 9, topic="u", isr=[1, 2])
+    led(s, 2 * S, None, 9, topic="u", isr=[1, 2])
+    return written(followed(settled(s), 4 * S, 7))
+
+
+def follower_that_has_more_than_others(s: Any) -> Any:
+    """In another run, the same log needs fewer records."""
+    led(quorum(s), 20, 12, 12, isr=[1, 2])
+    led(s, 2 * S, None, 12, isr=[1, 2])
+    return written(followed(reported(s, 3 * S, isr=[1, 2]), 4 * S, 12))
+
+
+def follower_at_the_nanosecond_of_a_fault(s: Any) -> Any:
+    fault(settled(s), "wipe", 4 * S + 5)
+    return written_again(followed(s, 4 * S, 6))
+
+
+def follower_of_a_later_leader_with_all_that_was_replicated(s: Any) -> Any:
+    led(settled(s), 5 * S, 7, 7, epoch=5, isr=[1, 2])
+    return written(followed(s, 6 * S, 6, epoch=5))
+
+
+def leader_that_lacks_records_in_its_epoch(s: Any) -> Any:
+    """A leader is no follower of itself."""
+    return written(led(settled(s), 4 * S, None, 6, isr=[1, 2]))
+
+
 def follower_of_a_leader_that_lacks_records(s: Any) -> Any:
     led(settled(s), 5 * S, 6, 6, epoch=5, isr=[1, 2])
     return written(followed(s, 6 * S, 6, epoch=5))
@@ -313,6 +342,101 @@ def refused_with_one_replica_in_sync(s: Any) -> Any:
     return s.final({0: ONE + 1}, end=1)
 
 
+def acknowledged_in_a_topic_created_with_its_setting(s: Any) -> Any:
+    return acknowledged(short(producer(created(s, min_insync_replicas=2))), 1, 2)
+
+
+def acknowledged_while_a_fault_changes_other_settings(s: Any) -> Any:
+    of_fault(s, "configure", 30, {"settings": {"retention.ms": "-1"}})
+    return acknowledged(short(producer(s)), 1, 2, 7)
+
+
+def polled_with_one_replica_in_sync(s: Any) -> Any:
+    """By the process of a producer."""
+    short(producer(s)).send(ONE, 0, at=(10, 19))
+    for second in (1, 2):
+        began = second * S + S // 2
+        s.poll(ONE, 0, process=1, assignment=second, at=(began, began + 9))
+    return s.final({0: ONE}, end=1)
+
+
+def acknowledged_at_the_nanoseconds_of_answers(s: Any) -> Any:
+    """The first two began when an answer arrived, the others were acknowledged when the next one was asked for."""
+    short(producer(s), until=11)
+    for offset, second in enumerate((1, 2)):
+        s.send(ONE + offset, offset, at=(second * S + 5, second * S + 9))
+    for offset, second in ((2, 4), (3, 5)):
+        s.send(ONE + offset, offset, at=(second * S + 500, second * S + S))
+    return s.final({offset: ONE + offset for offset in range(4)}, end=4)
+
+
+def acknowledged_in_the_second_in_which_the_next_answer_came(s: Any) -> Any:
+    settings(quorum(producer(s)), min_insync_replicas=2)
+    for second in range(1, 8):
+        reported(s, second * S + S // 2, isr=[1])
+    for offset, second in enumerate((2, 3)):
+        s.send(ONE + offset, offset, at=(second * S + 20, second * S + 30))
+    return s.final({0: ONE, 1: ONE + 1}, end=2)
+
+
+def acknowledged_exactly_two_seconds_before_the_end(s: Any) -> Any:
+    """Of the last answer, nothing shows that the broker still led."""
+    return acknowledged(short(producer(s), until=6), 1, 2)
+
+
+def acknowledged_before_and_after_a_replica_left(s: Any) -> Any:
+    settings(quorum(producer(s)), min_insync_replicas=2)
+    reported(s, S, isr=[1, 2])
+    for second in range(2, 9):
+        reported(s, second * S, isr=[1])
+    return acknowledged(s, 1, 2)
+
+
+def acknowledged_in_another_partition(s: Any) -> Any:
+    """And in another topic, where one replica suffices."""
+    short(producer(s)).send(ONE, 0, at=(10, 19))
+    for offset, second in enumerate((1, 2)):
+        began = second * S + S // 2
+        s.send(ONE + 1 + offset, offset, partition=1, at=(began, began + 9))
+        s.send(ONE + 3 + offset, offset, topic="u", at=(began, began + 9))
+    s.final({0: ONE}, end=1).final({0: ONE + 1, 1: ONE + 2}, end=2, partition=1)
+    return s.final({0: ONE + 3, 1: ONE + 4}, end=2, topic="u")
+
+
+def reported_beside(
+    s: Any, of: Callable[[int], list[int] | None], until: int = 9, after: int = 300_000_000
+) -> Any:
+    """The same broker leads another topic in the same epoch, and answers for it some ns after each second. of: the
+    in-sync replicas by the second."""
+    settings(s, topic="u", min_insync_replicas=2)
+    for second in range(1, until + 1):
+        reported(s, second * S + after, topic="u", isr=of(second))
+    return s
+
+
+def acknowledged_beside_a_topic_with_one_replica_in_sync(s: Any) -> Any:
+    """Its answers come between those of the topic that gets records."""
+    return acknowledged(reported_beside(short(producer(s)), lambda _: [1], after=700_000_000), 1, 2)
+
+
+def acknowledged_beside_a_topic_with_enough_replicas(s: Any) -> Any:
+    return acknowledged(reported_beside(short(producer(s)), lambda _: [1, 2]), 1, 2)
+
+
+def acknowledged_for_a_moment_beside_another_topic(s: Any) -> Any:
+    """The ISR of the other topic stays short for longer."""
+    return acknowledged(reported_beside(short(producer(s), until=4), lambda _: [1]), 1, 2)
+
+
+def acknowledged_in_turns_with_another_topic(s: Any) -> Any:
+    """Each log has a pair of answers without acknowledgements before each pair with some."""
+    reported_beside(short(producer(s), until=9), lambda _: [1])
+    for offset, second in enumerate((2, 4)):
+        s.send(ONE + 8 + offset, offset, topic="u", at=(second * S + S // 2, second * S + S // 2 + 9))
+    s.final({0: ONE + 8, 1: ONE + 9}, end=2, topic="u")
+    return acknowledged(s, 1, 3)
+
+
 def agreeing(s: Any, *, late: int = 14, node: int = 2, epoch: int = 4, until: int = 14) -> Any:
     """Broker 1 names epoch 5 from 3 s on, each second until 14 s; the other broker names its own until `until`."""
     reported(s, 20)
@@ -364,6 +488,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     follower_where_unclean_elections_are_not_allowed: {"replica-below-watermark": 1},
     follower_of_a_partition_that_moved: {},
     follower_of_a_partition_beside_another_one: {"replica-below-watermark": 1},
+    follower_of_a_topic_beside_another_one: {},
+    follower_that_has_more_than_others: {},
+    follower_at_the_nanosecond_of_a_fault: {"replica-below-watermark": 1},
+    follower_of_a_later_leader_with_all_that_was_replicated: {"replica-below-watermark": 1},
+    leader_that_lacks_records_in_its_epoch: {},
     follower_of_a_leader_that_lacks_records: {"leader-below-watermark": 1},
     leader_after_an_election_that_may_be_unclean: {"unclean-truncation": 1},
     leader_where_only_another_topic_allows_unclean_elections: {"leader-below-watermark": 1},
@@ -389,6 +518,18 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     acknowledged_without_a_quorum: {},
     acknowledged_while_a_fault_changes_settings: {},
     refused_with_one_replica_in_sync: {},
+    acknowledged_in_a_topic_created_with_its_setting: {"acks-below-min-isr": 1},
+    acknowledged_while_a_fault_changes_other_settings: {"acks-below-min-isr": 1},
+    polled_with_one_replica_in_sync: {},
+    acknowledged_at_the_nanoseconds_of_answers: {},
+    acknowledged_in_the_second_in_which_the_next_answer_came: {"acks-below-min-isr": 1},
+    acknowledged_exactly_two_seconds_before_the_end: {},
+    acknowledged_before_and_after_a_replica_left: {},
+    acknowledged_in_another_partition: {},
+    acknowledged_beside_a_topic_with_one_replica_in_sync: {"acks-below-min-isr": 1},
+    acknowledged_beside_a_topic_with_enough_replicas: {"acks-below-min-isr": 1},
+    acknowledged_for_a_moment_beside_another_topic: {},
+    acknowledged_in_turns_with_another_topic: {},
     brokers_that_never_agree: {"metadata-disagreement": 1},
     brokers_that_agree: {},
     brokers_that_agree_for_long: {},

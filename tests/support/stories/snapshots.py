@@ -238,6 +238,27 @@ def got_after_the_snapshot(s: Any) -> Any:
     return read_finally(s, WHOLE)
 
 
+def got_late_by_a_reader_that_had_gone_back(s: Any) -> Any:
+    """The first snapshot passed the credit, and the second one did not get to it."""
+    snapshot(two(s), 0, {T: 2, U: 2}, *ALL_BUT_ONE)
+    snapshot(s, 1, {T: 2, U: 1}, SECOND[1], assignment=2)
+    return read_finally(snapshot(s, 2, {T: 2, U: 2}), WHOLE)
+
+
+def got_late_when_the_next_snapshot_was_complete(s: Any) -> Any:
+    snapshot(two(s), 0, {T: 2, U: 2}, *ALL_BUT_ONE)
+    began = s.now + 1
+    s.poll(
+        ONE + 3, 1, topic="u", amount=10, process=READER, committed=True, assignment=2, at=(began, began + 5)
+    )
+    for log in (T, U):
+        s.operation(
+            "read", process=READER, at=(began, began + 5), topic=log[0], start_offset=0, end_offset=2,
+            value=json.dumps({"committed": True, "snapshot": 1}),
+        )  # fmt: skip
+    return read_finally(s, WHOLE)
+
+
 def amount_without_a_transaction(s: Any) -> Any:
     """Such a record is a deposit: the total rises by it."""
     s.send(ONE + 1, 0, topic="u", amount=10)
@@ -375,6 +396,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     credited_twice: {"wrong-total": 1, "duplicate": 1},
     taken_again: {},
     got_after_the_snapshot: {"wrong-total": 1},
+    got_late_by_a_reader_that_had_gone_back: {"wrong-total": 2, "monotonic-reads": 1},
+    got_late_when_the_next_snapshot_was_complete: {"wrong-total": 1},
     half_passed_in_two_steps: {"wrong-total": 1, "torn-transaction": 1},
     two_halves_passed: {"wrong-total": 1, "torn-transaction": 2},
     half_passed_after_a_read_that_is_no_snapshot: {"wrong-total": 1, "torn-transaction": 1},

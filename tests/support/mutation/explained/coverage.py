@@ -13,4 +13,12 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "coverage: \"f in ('read', 'final-read') and type = 'ok' and start_offset < end_offset\" -> \" "
         "type = 'ok' and start_offset < end_offset \"",
     ),
+    "spans of a reader that overlap or touch are joined to have fewer of them; their offsets are the same": (
+        "_merged: 'count_if(low - 1 > reached)' -> 'count_if(low + 1 > reached)'",
+        "_merged: 'count_if(low - 1 > reached)' -> 'count_if(low - 1 >= reached)'",
+        "_merged: 'count_if(low - 1 > reached)' -> 'count_if(low > reached)'",
+        "_merged: F.max('high') -> F.min('high')",
+        "_merged: Window.partitionBy(*LOG, 'reader').orderBy('low', 'high') -> "
+        "Window.partitionBy(*LOG, 'reader').orderBy('low')",
+    ),
 }
