@@ -184,8 +184,8 @@ INVENTED_OUTPUT = Check(
         ),
         look_further="The record itself: its key, value and headers.",
     ),
-    over="named_outputs",
-    where="strange",
+    over="strange_outputs",
+    where="true",
     time="written",
     live=END,
 )

@@ -55,7 +55,7 @@ QUEUE_LOST = Check(
         look_further="The deliveries of the record, and of its neighbours, and what their consumers logged then.",
     ),
     over="queued",
-    where="reached and not claimed and most + unseen < delivery_limit",
+    where="reached and most + unseen < delivery_limit",
     time="coalesce(last, sent)",
     live=END,
 )
@@ -85,7 +85,7 @@ QUEUE_UNFINISHED = Check(
         look_further="What the consumers did at the end, and the state of the topic __share_group_state.",
     ),
     over="queued",
-    where="not reached and not claimed",
+    where="not reached",
     time="sent",
     live=END,
 )

@@ -17,15 +17,16 @@ PIPELINES = """
 """
 """A common table expression: the logs that an application reads, of runs whose outputs were all read."""
 
-OUTPUTS = """
-    outputs as (
-        select distinct run, topic as sink, partition as sink_partition, start_offset as at,
-            cast(get_json_object(value, '$.source') as bigint) as value,
-            cast(get_json_object(value, '$.written') as bigint) as written
-        from {operations} where f = 'output'
+_OUTPUTS = """
+    select distinct * from (
+        select /*+ REPARTITION(value, run, sink) */ * from (
+            select run, topic as sink, partition as sink_partition, start_offset as at,
+                cast(get_json_object(value, '$.source') as bigint) as value,
+                cast(get_json_object(value, '$.written') as bigint) as written
+            from {operations} where f = 'output'
+        )
     )
 """
-"""A common table expression: the records that an application wrote, one row per input that a record names."""
 
 INPUTS = f"""
     inputs as (
@@ -54,6 +55,13 @@ WATCHED = """
 last: the filters of checks come first then, so that few rows carry the array."""
 
 
+def outputs(history: History) -> DataFrame:
+    """One row per record that an application wrote and input that it names: run, sink, sink_partition, at (its
+    offset), value (of the input), written (ns). Three facts read it, so it is computed once. May also have rows of
+    runs that are not in this part of a history."""
+    return history.shared_rows("outputs", lambda whole: whole.sql(_OUTPUTS))
+
+
 def owner(at: str) -> str:
     """SQL over `samples`: the instance that had the log at that time, ns, or last before a rebalance; may be null."""
     return f"get(reverse(filter(samples, s -> s.owner is not null and s.time <= {at})), 0).owner"
@@ -72,14 +80,15 @@ def inputs(history: History) -> DataFrame:
     last_by (at the end). gone_on (ns): when the application surely went on without it: the first output of a later
     input of its log or, without one, passed_at. All of these may be null.
     """
-    return history.sql(f"""
-        with {PIPELINES}, {OUTPUTS}, {INPUTS}, {WATCHED}, made as (
+    return history.sql(
+        f"""
+        with {PIPELINES}, {INPUTS}, {WATCHED}, made as (
             select run, sink, value, array_sort(collect_list(struct(sink_partition, at, written))) as got
-            from outputs group by run, sink, value
+            from {{outputs}} group by value, run, sink
         ), joined as (
-            select run, topic, partition, value, offset, last_offset, fed, sink, guarantee, position,
-                coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
-            from inputs join pipelines using (run, topic, partition) left join made using (run, sink, value)
+            select /*+ SHUFFLE_HASH(made) */ run, topic, partition, value, offset, last_offset, fed, sink, guarantee,
+                position, coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
+            from inputs join pipelines using (run, topic, partition) left join made using (value, run, sink)
             where offset is not null
         ), reached as (
             select *, max(if(made > 0, offset, null)) over (partition by run, topic, partition) as reached,
@@ -98,7 +107,9 @@ def inputs(history: History) -> DataFrame:
             {owner("coalesce(passed_at, fed)")} as passed_by, {owner("first.written")} as first_by,
             {owner("second.written")} as second_by, {owner("last_time")} as last_by
         from observed
-    """)
+    """,
+        outputs=outputs(history),
+    )
 
 
 @fact(needs="pipeline")
@@ -110,44 +121,47 @@ def output_order(history: History) -> DataFrame:
     is_overtaken: whether that is a later input; written_by: the instance that had the log of the input when the
     output was written; may be null.
     """
-    return history.sql(f"""
-        with {PIPELINES}, {OUTPUTS}, {INPUTS}, {WATCHED}, placed as (
-            select run, topic, partition, key, value, offset, fed, sink, sink_partition,
+    return history.sql(
+        f"""
+        with {PIPELINES}, {INPUTS}, {WATCHED}, placed as (
+            select /*+ SHUFFLE_HASH(outputs) */ run, topic, partition, key, value, offset, fed, sink, sink_partition,
                 min(struct(at, written)) as first
-            from inputs join pipelines using (run, topic, partition) join outputs using (run, sink, value)
+            from inputs join pipelines using (run, topic, partition)
+                join {{outputs}} as outputs using (value, run, sink)
             where guarantee = 'order-per-key' and key is not null
-            group by run, topic, partition, key, value, offset, fed, sink, sink_partition
+            group by value, sink_partition, run, topic, partition, key, offset, fed, sink
         ), ordered as (
             select *, first.at as at, first.written as written, max(offset) over (
-                partition by run, topic, partition, key, sink, sink_partition order by first.at
+                partition by key, run, topic, partition, sink, sink_partition order by first.at
                 range between unbounded preceding and 1 preceding
             ) as overtaker
             from placed
         )
         select *, coalesce(overtaker > offset, false) as is_overtaken, {owner("written")} as written_by
         from ordered left join watched using (run, topic, partition)
-    """)
+    """,
+        outputs=outputs(history),
+    )
 
 
 @fact(needs="pipeline")
-def named_outputs(history: History) -> DataFrame:
-    """One row per record in the sink of an application.
+def strange_outputs(history: History) -> DataFrame:
+    """One row per record in the sink of an application that names something that is no record that was sent to the
+    logs of the source.
 
-    Columns: topic, partition, offset (in the sink), written (ns), strange: whether it names something that is no
-    record that was sent to the logs of the source.
+    Columns: topic, partition, offset (in the sink), written (ns).
     """
-    return history.sql(f"""
-        with {PIPELINES}, {OUTPUTS}, fed as (
-            select distinct run, sink, value, true as is_known
-            from {{records}} join pipelines using (run, topic, partition) where f = 'send'
-        ), sinks as (
-            select distinct run, sink from pipelines
+    return history.sql(
+        f"""
+        with {PIPELINES}, fed as (
+            select run, sink, value from {{records}} join pipelines using (run, topic, partition) where f = 'send'
         )
-        select run, sink as topic, sink_partition as partition, at as offset, written,
-            bool_or(is_known is null) as strange
-        from outputs join sinks using (run, sink) left join fed using (run, sink, value)
-        group by run, sink, sink_partition, at, written
-    """)
+        select /*+ SHUFFLE_HASH(fed) */ distinct run, sink as topic, sink_partition as partition, at as offset,
+            written
+        from {{outputs}} left semi join pipelines using (run, sink) left anti join fed using (value, run, sink)
+    """,
+        outputs=outputs(history),
+    )
 
 
 @fact(needs="aggregate")

@@ -24,12 +24,26 @@ QUEUES = """
 """A common table expression: per log, how far a share group has got."""
 
 DELIVERIES = """
-    deliveries as (
-        select run, `group`, topic, partition, start_offset as offset, process, op, invoked, completed,
-            cast(get_json_object(value, '$.deliveries') as int) as deliveries,
-            cast(get_json_object(value, '$.since') as bigint) as since
-        from {operations} where f = 'delivery' and type = 'ok'
+    repeated as (
+        select run, `group`, topic, partition, start_offset from {operations} where f = 'delivery' and type = 'ok'
+        group by run, `group`, topic, partition, start_offset having count(*) > 1
+    ), single as (
+        select /*+ SHUFFLE_HASH(repeated) */ * from {operations}
+            left anti join repeated using (run, `group`, topic, partition, start_offset)
+        where f = 'delivery' and type = 'ok'
+    ), several as (
+        select /*+ SHUFFLE_HASH(repeated) */ * from {operations}
+            left semi join repeated using (run, `group`, topic, partition, start_offset)
+        where f = 'delivery' and type = 'ok' or f = 'acknowledgement'
     )
+"""
+"""Common table expressions: the deliveries of records that were delivered once; and those of other records, with the
+acknowledgements of these. Most records are delivered once, and of these nobody has to sort anything."""
+
+DELIVERY = """
+    run, `group`, topic, partition, start_offset as offset, process, op, invoked, completed,
+    cast(get_json_object(value, '$.deliveries') as int) as deliveries,
+    cast(get_json_object(value, '$.since') as bigint) as since
 """
 
 ANSWERS = """
@@ -37,7 +51,7 @@ ANSWERS = """
         select run, cast(get_json_object(value, '$.delivery') as bigint) as op,
             max(get_json_object(value, '$.kind')) as kind, min(invoked) as asked,
             min(if(type = 'ok', completed, null)) as confirmed
-        from {operations} where f = 'acknowledgement' group by run, get_json_object(value, '$.delivery')
+        from several where f = 'acknowledgement' group by run, get_json_object(value, '$.delivery')
     )
 """
 """A common table expression: per acknowledged delivery. `confirmed` is null unless the broker confirmed it."""
@@ -60,34 +74,41 @@ TROUBLE = f"""
 
 @fact(needs="queue")
 def queued(history: History) -> DataFrame:
-    """One row per share group and record that the final read found in a log that it consumes.
+    """One row per share group and record that the final read found in a log that it consumes, unless a consumer
+    accepted or rejected it, confirmed or not.
 
     Columns: group, value, offset, sent (ns; null if unknown); reached: whether the group is done with it, which means
     that it was accepted or archived; delivery_limit; most: the highest count of deliveries that a consumer got with
     it, 0 if none did; unseen: how many deliveries may have reached no consumer, as far as the run tells: one for each
-    client that ended, and for each fault; last (ns): when it was delivered last; claimed: whether a consumer accepted
-    or rejected it, confirmed or not.
+    client that ended, and for each fault; last (ns): when it was delivered last.
     """
     return history.sql(f"""
-        with {QUEUES}, {DELIVERIES}, {TROUBLE}, found as (
+        with {QUEUES}, {TROUBLE}, found as (
             select distinct run, topic, partition, offset, value from {{records}} where final and {POLLED}
         ), sends as (
-            select run, value, invoked as sent from {{records}} where f = 'send'
-        ), seen as (
-            select run, `group`, topic, partition, offset, max(deliveries) as most, max(completed) as last
-            from deliveries group by run, `group`, topic, partition, offset
+            select run, topic, partition, value, invoked as sent from {{records}} where f = 'send'
         ), claims as (
-            select distinct run, `group`, topic, partition, start_offset as offset, true as claimed
-            from {{operations}}
+            select run, `group`, topic, partition, start_offset as offset from {{operations}}
             where f = 'acknowledgement' and get_json_object(value, '$.kind') in ('accept', 'reject')
             group by run, `group`, topic, partition, start_offset, op having not bool_or(type = 'fail')
+        ), unclaimed as (
+            select /*+ BROADCAST(queues), SHUFFLE_HASH(claims) */ *
+            from found join queues using (run, topic, partition)
+                left anti join claims using (run, `group`, topic, partition, offset)
+        ), got as (
+            select run, `group`, topic, partition, start_offset as offset, completed, value as about
+            from {{operations}} where f = 'delivery' and type = 'ok'
+        ), seen as (
+            select /*+ SHUFFLE_HASH(got) */ run, `group`, topic, partition, value, offset, reached, delivery_limit,
+                max(completed) as last,
+                max(cast(get_json_object(about, '$.deliveries') as int)) as most
+            from unclaimed left join got using (run, `group`, topic, partition, offset)
+            group by run, `group`, topic, partition, value, offset, reached, delivery_limit
         )
-        select run, `group`, topic, partition, value, offset, sent, offset < queues.reached as reached,
-            delivery_limit, coalesce(most, 0) as most, coalesce(ended, 0) + coalesce(faults, 0) as unseen, last,
-            claimed is not null as claimed
-        from found join queues using (run, topic, partition) left join sends using (run, value)
-            left join seen using (run, `group`, topic, partition, offset)
-            left join claims using (run, `group`, topic, partition, offset) left join trouble using (run)
+        select /*+ SHUFFLE_HASH(sends) */ run, `group`, topic, partition, value, offset, sent,
+            offset < reached as reached, delivery_limit, coalesce(most, 0) as most,
+            coalesce(ended, 0) + coalesce(faults, 0) as unseen, last
+        from seen left join sends using (run, topic, partition, value) left join trouble using (run)
     """)
 
 
@@ -96,9 +117,10 @@ def deliveries(history: History) -> DataFrame:
     """One row per delivery of a record to a consumer of a share group.
 
     Columns: group, offset, process, op, invoked, completed (ns), deliveries, since (ns, when it was acquired at the
-    earliest), surely_after (ns, what was confirmed by then was so before it, whatever faults there were), kind (of
-    its acknowledgement; null if there is none), asked and confirmed (ns), delivery_limit; and of other deliveries of
-    the record, as structs of the same columns, null if there is none:
+    earliest), surely_after (ns, what was confirmed by then was so before it, whatever faults there were; null
+    where there is no other delivery),
+    delivery_limit; and of other deliveries of the record, as structs of process, op, completed, deliveries, and of
+    their acknowledgements kind and confirmed (ns), null if there is none:
 
     - rival: one that had its lock at a moment at which this one had it, too, and which began before it. A consumer
       surely has the lock from the end of its poll until it requests its acknowledgement or the lock may have timed
@@ -108,10 +130,11 @@ def deliveries(history: History) -> DataFrame:
     """
     return history.sql(f"""
         with {QUEUES}, {DELIVERIES}, {ANSWERS}, {TROUBLE}, answered as (
-            select deliveries.*, kind, asked, confirmed, delivery_limit, troubled,
+            select delivered.*, kind, asked, confirmed, delivery_limit, troubled,
                 if(asked is null or since is null or lock is null, null,
                     least(asked, since + lock, troubled)) as until
-            from deliveries left join answers using (run, op) left join trouble using (run)
+            from (select {DELIVERY} from several where f = 'delivery') delivered
+                left join answers using (run, op) left join trouble using (run)
                 left join queues using (run, `group`, topic, partition)
         ), beside as (
             select *, collect_list(struct(completed, op, process, until, deliveries, kind, confirmed)) over (
@@ -120,7 +143,8 @@ def deliveries(history: History) -> DataFrame:
                 since - {SLACK} as surely_after, since - if(completed >= troubled, {SLACK}, 0) as after
             from answered
         )
-        select *,
+        select run, `group`, topic, partition, offset, process, op, invoked, completed, deliveries, since,
+            surely_after, delivery_limit,
             array_min(filter(others, o -> struct(o.completed, o.op) < struct(completed, op)
                 and o.until > completed and until > completed)) as rival,
             array_min(filter(others, o -> o.kind in ('accept', 'reject') and o.confirmed <= after)) as finished,
@@ -129,4 +153,8 @@ def deliveries(history: History) -> DataFrame:
                 o -> struct(o.deliveries, o.op, o.process, o.confirmed)
             )) as released
         from beside
+        union all
+        select /*+ BROADCAST(queues) */ run, `group`, topic, partition, offset, process, op, invoked, completed,
+            deliveries, since, null, delivery_limit, null, null, null
+        from (select {DELIVERY} from single) left join queues using (run, `group`, topic, partition)
     """)

@@ -95,8 +95,9 @@ class History:
     places: Places | None = None
     """Where its runs lie, if there are many directories and Spark reads their files."""
 
-    def sql(self, statement: str) -> DataFrame:
-        """Run one statement over ``{records}``, ``{operations}``, ``{observations}`` and, where known, ``{lengths}``.
+    def sql(self, statement: str, **more: DataFrame) -> DataFrame:
+        """Run one statement over ``{records}``, ``{operations}``, ``{observations}`` and, where known, ``{lengths}``,
+        and over more tables by name.
 
         Spark analyses a statement once, but a plan built from DataFrames again with each step. For small histories
         that takes longer than everything else.
@@ -105,7 +106,7 @@ class History:
         if self.lengths_here is not None and "{lengths}" in statement:
             lengths = self.records.sparkSession.createDataFrame(self.lengths_here())
             named["lengths"] = lengths.coalesce(1) if self.in_one_piece else lengths
-        return self.records.sparkSession.sql(statement, **named)
+        return self.records.sparkSession.sql(statement, **named, **more)
 
     def rows(self, statement: str) -> list[Row]:
         """As `sql`, with the result. The plan of the statement is kept for the next history where `is_kept`."""

@@ -74,6 +74,37 @@ def each_is_accepted(s: Any) -> Any:
     return ended(took(fed(s), 0, 1, 2, 3))
 
 
+def redelivered(s: Any, op: int, later: int = 0, **more: Any) -> Any:
+    """The record at offset 3 was released, delivered again and accepted."""
+    got(s, 3, op, (20 + later, 30 + later), **more)
+    said(s, 3, op, "release", (60 + later, 65 + later), **more)
+    got(s, 3, op + 1, (70 + later, 75 + later), count=2, **more)
+    return said(s, 3, op + 1, at=(80 + later, 85 + later), **more)
+
+
+def redelivered_beside_a_delivery_that_failed(s: Any) -> Any:
+    """Its count says nothing."""
+    return ended(got(redelivered(took(fed(s), 0, 1, 2), 200), 3, 202, (67, 68), count=0, kind="info"))
+
+
+def redelivered_in_two_groups(s: Any) -> Any:
+    """At the same times."""
+    redelivered(took(fed(s), 0, 1, 2), 200)
+    for offset in range(3):
+        said(got(s, offset, 400 + offset, group="p"), offset, 400 + offset, group="p")
+    return ended(ended(redelivered(s, 300, 6, group="p")), group="p")
+
+
+def redelivered_in_two_topics(s: Any) -> Any:
+    redelivered(took(fed(s), 0, 1, 2), 200)
+    for offset in range(4):
+        s.send((2 << 40) + offset, offset, topic="u", at=(offset + 1, offset + 2))
+    s.final({offset: (2 << 40) + offset for offset in range(4)}, end=4, topic="u")
+    for offset in range(3):
+        said(got(s, offset, 400 + offset, topic="u"), offset, 400 + offset, topic="u")
+    return ended(ended(redelivered(s, 300, 6, topic="u")), topic="u")
+
+
 def never_delivered(s: Any) -> Any:
     """Of two, and the group is done with both."""
     return ended(took(fed(s), 0, 3))
@@ -416,6 +447,9 @@ def what_is_no_delivery(s: Any) -> Any:
 
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_is_accepted: {},
+    redelivered_beside_a_delivery_that_failed: {},
+    redelivered_in_two_groups: {},
+    redelivered_in_two_topics: {},
     never_delivered: {"queue-lost": 2},
     delivered_and_never_acknowledged: {"queue-lost": 1},
     only_released: {"queue-lost": 1},

@@ -13,4 +13,8 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "_parts: \"coalesce(max(transaction) filter (where f = 'send'), value)\" -> "
         "\"coalesce(min(transaction) filter (where f = 'send'), value)\"",
     ),
+    "records that were not late need no list of positions; the condition saves the time to copy it": (
+        "_had: f\"{_same('got', 'every')} and read < got\" -> f\" {_same('got', 'every')} \"",
+        "_had: f\"{_same('got', 'every')} and read < got\" -> f\"{_same('got', 'every')} and read <= got\"",
+    ),
 }
