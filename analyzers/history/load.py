@@ -66,6 +66,8 @@ class History:
     """Whether each table is one partition, so that nothing has to be moved to group or to join it."""
     value_filter: str = "true"
     """SQL condition of the records that facts about single values or offsets need (set by the prefilter)."""
+    source_filter: str = "true"
+    """SQL condition of the copies that facts about copied records need (set by the prefilter)."""
     offset_filter: str = "true"
     """SQL condition of the polled records that facts about ranges of offsets need (set by the prefilter)."""
     transaction_filter: str = "true"

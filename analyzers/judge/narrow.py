@@ -19,6 +19,7 @@ from analyzers.facts.handovers import assignments_above
 from analyzers.facts.members import GROUP_LOG, polls_of_groups
 from analyzers.facts.redeliveries import assignments_below
 from analyzers.history.load import History
+from analyzers.judge.narrow_copies import of_suspicious_copies
 from analyzers.judge.narrow_transactions import of_suspicious_transactions
 from analyzers.judge.poll_bits import last_polled
 
@@ -39,8 +40,8 @@ Range = tuple[int, int]
 def narrow(history: History, fact: str) -> History | None:
     """The part of the history outside of which the fact finds nothing; None: it finds nothing at all. One Spark job
     for facts that can be narrowed down, none for others."""
-    if fact == "transactional_writes":
-        return of_suspicious_transactions(history)
+    if fact in PARTS:
+        return PARTS[fact](history)
     make = OFFSETS.get(fact)
     if make is None:
         return history
@@ -95,6 +96,12 @@ def _polls_again(history: History) -> DataFrame:
         .selectExpr(*LOG, "low", "least(high, committed) as high")
     )
 
+
+PARTS: Mapping[str, Callable[[History], History | None]] = {
+    "copies": of_suspicious_copies,
+    "transactional_writes": of_suspicious_transactions,
+}
+"""By fact: the part of a history that it needs; None: it finds nothing."""
 
 OFFSETS: Mapping[str, Callable[[History], DataFrame]] = {
     "commit_reaches": lambda history: commits_above(history).selectExpr(
