@@ -15,4 +15,9 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "output_order: ced\\n )\\n select *, coalesce(overtaker > offset, false) as is_overtaken, {owner( "
         "-> ced\\n )\\n select *, coalesce(overtaker >= offset, false) as is_overtaken, {owner(",
     ),
+    "only of a record without an output it matters when the application went on, and that one adds nothing": (
+        "inputs: \\n rows between unbounded preceding and 1 preceding\\n ) as next_written\\n from "
+        "joined\\n ),  -> \\n rows between unbounded preceding and current row\\n ) as next_written\\n from "
+        "joined\\n ), ",
+    ),
 }
