@@ -9,9 +9,9 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "copies: 'coalesce(copied, 0) <> 1' -> 'coalesce(0) <> 1'",
     ),
     "the join only saves work: other logs have no row in the end": (
-        "_sources: history.records.where(f\"f = 'send' or ({POLLED})\").join(F.broadcast("
-        "read.select(*LOG).distinct()), LOG, 'left_semi') -> history.records.where(f\"f = 'send' or "
-        '({POLLED})")',
+        "_sources: history.records.where(f\"f = 'send' or "
+        '({POLLED})").where(history.value_filter).join(F.broadcast(read.select(*LOG).distinct()), LOG, '
+        "'left_semi') -> history.records.where(f\"f = 'send' or ({POLLED})\").where(history.value_filter)",
     ),
     "the join only looks whether there is such a row": (
         "_sources: _copiers(history).select('run', 'group').distinct() -> "
@@ -38,5 +38,12 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "f'bool_or(transaction is null) filter (where {sent})'",
         "_made: f'coalesce(min(invoked) filter (where {sent}), min(invoked))' -> "
         "f'coalesce(max(invoked) filter (where {sent}), min(invoked))'",
+    ),
+    "the prefilter leaves out only records of which no check of copies finds anything": (
+        "_sources: history.records.where(f\"f = 'send' or ({POLLED})\").where(history.value_filter) -> "
+        "history.records.where(f\"f = 'send' or ({POLLED})\")",
+        "_made: history.records.where(f'source is not null and ({sent} or "
+        "({POLLED}))').where(history.source_filter) -> history.records.where(f'source is not null and "
+        "({sent} or ({POLLED}))')",
     ),
 }
