@@ -150,8 +150,8 @@ def polls_of_groups(history: History) -> DataFrame:
 def of_groups(history: History) -> DataFrame:
     """Records polled by members of groups, of those that `History.offset_filter` leaves.
 
-    Columns: run, topic, partition, group, process, op, offset, value, generation, assignment, committed,
-    invoked, completed (ns; if it never completed, when it began).
+    Columns: run, topic, partition, group, process, op, offset, value, generation, assignment, invoked, completed
+    (ns; if it never completed, when it began).
     """
     return (
         history.records.where("f = 'poll' and offset is not null")
@@ -159,6 +159,6 @@ def of_groups(history: History) -> DataFrame:
         .join(F.broadcast(members(history)), ["run", "process"])
         .selectExpr(
             *GROUP_LOG, "process", "op", "offset", "value", "generation", "assignment",
-            "coalesce(committed, false) as committed", "invoked", "coalesce(completed, invoked) as completed",
+            "invoked", "coalesce(completed, invoked) as completed",
         )
     )  # fmt: skip

@@ -24,7 +24,6 @@ def redeliveries(history: History) -> DataFrame:
     record = Window.partitionBy(*GROUP_LOG, "offset")
     return (
         of_groups(history)
-        .drop("committed")
         .join(F.broadcast(again), GROUP_LOG)
         .where("offset <= committed")
         .withColumn("first_polled", F.min("completed").over(record))

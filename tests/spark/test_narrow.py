@@ -9,11 +9,13 @@ import pytest
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
+from analyzers.facts.columns import POLLED
 from analyzers.facts.poll_spans import poll_spans
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
 from analyzers.judge import narrow, narrow_copies, narrow_transactions
 from analyzers.judge.find import Found, find
+from analyzers.judge.narrow_copies import suspicious_records
 from analyzers.judge.narrow_transactions import SUSPICIONS, suspicious_transactions
 from analyzers.judge.prefilter import Suspects
 from tests.support.random_histories.copies import copy_history
@@ -59,8 +61,7 @@ def everything(history: History) -> list[Found]:
 
 @pytest.mark.parametrize("in_one_piece", [True, False], ids=["computed again", "shared tables"])
 def test_narrowed_facts_find_the_same(history: History, everything: list[Found], in_one_piece: bool) -> None:
-    now = found(replace(history, in_one_piece=in_one_piece), narrowed=True)
-    assert [e for e in now if e not in everything] == [e for e in everything if e not in now]
+    assert found(replace(history, in_one_piece=in_one_piece), narrowed=True) == everything
 
 
 WHOLE = [(narrow, "MANY"), (narrow_copies, "MANY"), (narrow_transactions, "MANY")]
@@ -124,6 +125,40 @@ def test_no_condition_can_be_narrower(
     suspected = {row.run for row in suspicious_transactions(history, {name: SUSPICIONS[name]}).collect()}
     assert guilty <= suspected
     assert not guilty <= {row.run for row in suspicious_transactions(history, {name: condition}).collect()}
+
+
+TOO_SURE = {
+    "lost-copy": [
+        ("not bool_or(coalesce(is_sure, false)) or ", ""),
+        ("f = 'send' or committed as is_sure", "true as is_sure"),
+        ("offset < position", "offset < position - 1"),
+    ],
+    "duplicate-copy": [
+        (" or min(copy) < max(copy)", ""),
+        ("f = 'send' and type = 'ok' or ", ""),
+        (f"f = 'send' and type = 'ok' or {POLLED}", "f = 'send' and type = 'ok'"),
+    ],
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("name", "before", "after"), [(name, *each) for name, some in TOO_SURE.items() for each in some]
+)
+def test_no_copy_can_be_surer(
+    history: History,
+    everything: list[Found],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    before: str,
+    after: str,
+) -> None:
+    guilty = {one.run for one in everything if one.anomaly == name}
+    assert guilty <= {row.run for row in suspicious_records(history).collect()}
+    statement = narrow_copies._COPIES
+    assert before in statement
+    monkeypatch.setattr(narrow_copies, "_COPIES", statement.replace(before, after))
+    assert not guilty <= {row.run for row in suspicious_records(history).collect()}
 
 
 def two_readers(s: Any, *, first: int, second: int, at: int = 1) -> Any:

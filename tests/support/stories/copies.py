@@ -156,6 +156,12 @@ def copy_in_an_aborted_transaction(s: Any) -> Any:
     return output(s, WHOLE)
 
 
+def copy_passed_by_one_of_two_careful_readers(s: Any) -> Any:
+    """The other one stopped before it."""
+    copy_in_an_aborted_transaction(s)
+    return output(s, {0: FOUND[0]}, process=96, final=False, end=1, **READ)
+
+
 def plain_copy_passed_by_a_careful_reader(s: Any) -> Any:
     """Nobody aborts it: that the reader left it out is another anomaly."""
     copied(all_but_the_second(group_of_copiers(s)), FIVE + 1, 1, 2, kind="info")
@@ -462,6 +468,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     copy_of_which_the_outcome_was_seen: {},
     copy_in_an_undecided_transaction: {},
     copy_in_an_aborted_transaction: {"lost-copy": 1},
+    copy_passed_by_one_of_two_careful_readers: {"lost-copy": 1},
     plain_copy_passed_by_a_careful_reader: {},
     copy_that_failed_and_one_of_unknown_outcome: {},
     copy_that_failed_and_one_of_unknown_outcome_in_another_topic: {},

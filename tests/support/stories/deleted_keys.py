@@ -200,6 +200,16 @@ def tombstone_gone_just_after_its_time(s: Any) -> Any:
     return tombstone_gone_at_the_end_of_its_time(s, last=1_000_001)
 
 
+def tombstone_gone_where_its_time_was_shorter_for_a_while(s: Any) -> Any:
+    compacted(deleted(s), retention="0")
+    return final(read(s, 0, 1, 2), 2)
+
+
+def tombstone_gone_just_after_its_time_in_a_topic_that_was_changed(s: Any) -> Any:
+    compacted(tombstone_gone_just_after_its_time(s), retention="1", at=(900_000, 900_001))
+    return s
+
+
 def tombstone_gone_although_its_time_is_unknown(s: Any) -> Any:
     created(s, cleanup_policy="compact")
     return final(read(write(s, 0, 1, 2), 0, 1, 2), 2)
@@ -312,6 +322,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     tombstone_gone_before_its_time: {"lost-write": 1},
     tombstone_gone_at_the_end_of_its_time: {"lost-write": 1},
     tombstone_gone_just_after_its_time: {},
+    tombstone_gone_where_its_time_was_shorter_for_a_while: {},
+    tombstone_gone_just_after_its_time_in_a_topic_that_was_changed: {},
     tombstone_gone_although_its_time_is_unknown: {},
     tombstone_of_unknown_outcome_may_have_gone: {},
     tombstone_of_unknown_outcome_has_to_stay: {"lost-write": 1},

@@ -260,6 +260,11 @@ def start_that_went_back_without_a_connection(s: Any) -> Any:
     return written(starting(s, 40, 4))
 
 
+def start_below_that_of_another_topic(s: Any) -> Any:
+    starting(s, 20, 5, topic="u", connection=1)
+    return written(starting(s, 40, 4, connection=1))
+
+
 def start_that_went_back_between_overlapping_answers(s: Any) -> Any:
     reported(s, 20, log_start=5, connection=1)
     reported(s, 25, log_start=4, connection=1)
@@ -451,6 +456,27 @@ def brokers_that_never_agree(s: Any) -> Any:
     return agreeing(s)
 
 
+def brokers_of_which_one_was_asked_last_at_the_limit(s: Any) -> Any:
+    """Exactly 2 s before the other one."""
+    return agreeing(s, late=16, until=14)
+
+
+def brokers_that_never_agree_while_a_group_is_watched(s: Any) -> Any:
+    s.observations.append(
+        {"process": 900, "kind": "group", "node": 0, "asked": 14 * S, "time": 14 * S + 5, "topic": "t",
+         "partition": 0, "value": json.dumps({"owner": "a", "position": 1})}
+    )  # fmt: skip
+    return agreeing(s)
+
+
+def brokers_that_never_agree_beside_another_topic(s: Any) -> Any:
+    """Both know its leader, and are asked for longer."""
+    for second in range(2, 21):
+        for node in (1, 2):
+            reported(s, second * S + node * 300_000_000, node=node, leader=1, epoch=9, topic="u")
+    return agreeing(s)
+
+
 def brokers_that_agree(s: Any) -> Any:
     """Also where one of them learns of it at last."""
     return agreeing(reported(s, 15 * S, node=2, leader=1, epoch=5))
@@ -507,6 +533,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     start_of_unknown_settings: {},
     start_that_went_back: {"log-start-regression": 1},
     start_that_went_back_without_a_connection: {},
+    start_below_that_of_another_topic: {},
     start_that_went_back_between_overlapping_answers: {},
     acknowledged_with_one_replica_in_sync: {"acks-below-min-isr": 1},
     acknowledged_with_one_replica_in_sync_once_in_a_while: {},
@@ -531,6 +558,9 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     acknowledged_for_a_moment_beside_another_topic: {},
     acknowledged_in_turns_with_another_topic: {},
     brokers_that_never_agree: {"metadata-disagreement": 1},
+    brokers_of_which_one_was_asked_last_at_the_limit: {"metadata-disagreement": 1},
+    brokers_that_never_agree_while_a_group_is_watched: {"metadata-disagreement": 1},
+    brokers_that_never_agree_beside_another_topic: {"metadata-disagreement": 1},
     brokers_that_agree: {},
     brokers_that_agree_for_long: {},
     brokers_that_disagree_for_exactly_the_limit: {},

@@ -58,6 +58,15 @@ def polled_below_while_it_was_assigned(s: Any) -> Any:
     return again(again(s, 0, (46, 49)), 1, (47, 50))
 
 
+def polled_first_below_the_commit_by_another_member_than_its_writer(s: Any) -> Any:
+    """The writer is a member, too, and member 5 had left the record out."""
+    member(log(s, 3), 1, "joined", (3, 4), partition=None)
+    member(s, 5, "assigned", (10, 20), start=0)
+    polled(s, 5, range(1), (21, 30)), polled(s, 5, range(2, 3), (21, 30))
+    commit(s, 5, 3, (31, 40))
+    return again(continued(member(s, 5, "revoked", (41, 45)), 1), 1, (51, 60))
+
+
 def polled_below_before_and_after_a_seek(s: Any) -> Any:
     again(continued(committed(s), 1), 1, (51, 60))
     return again(s, 0, (61, 70), assignment=2)
@@ -70,5 +79,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     polled_below_after_an_assignment_that_began_there: {"excess-duplicates": 1},
     got_twice_in_one_generation: {"excess-duplicates": 1},
     polled_below_while_it_was_assigned: {"excess-duplicates": 1},
+    polled_first_below_the_commit_by_another_member_than_its_writer: {"int-poll-skip": 1},
     polled_below_before_and_after_a_seek: {"excess-duplicates": 1},
 }

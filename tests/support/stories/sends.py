@@ -52,6 +52,13 @@ def transactions_interleave(s: Any) -> Any:
     return s.final({0: ONE, 1: TWO, 2: ONE + 1}, end=3)
 
 
+def transactions_interleave_where_the_log_begins(s: Any) -> Any:
+    """The record between them is gone at the end."""
+    s.send(ONE, 0, transaction=7, at=(0, 30)).send(TWO, 1, at=(0, 30))
+    s.send(ONE + 1, 2, transaction=7, at=(1, 31))
+    return s.final({2: ONE + 1}, start=2, end=3)
+
+
 def transactions_interleave_unread(s: Any) -> Any:
     s.send(ONE, 0, transaction=7, at=(0, 30)).send(TWO, 1, at=(0, 30))
     return s.send(ONE + 1, 2, transaction=7, at=(1, 31))
@@ -109,6 +116,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     },
     sent_out_of_order_over_transactions: {"nonmonotonic-send": 1},
     transactions_interleave: {"int-send-skip": 1},
+    transactions_interleave_where_the_log_begins: {"int-send-skip": 1, "expired": 2},
     transactions_interleave_unread: {"int-send-skip": 1, "unseen": 3},
     a_marker_lies_between_transactions: {},
     others_write_between_transactions: {},

@@ -8,4 +8,18 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "\"$.config[\\'cleanup.policy\\']\") like \\'%compact%\\'' -> ' get_json_object(value, "
         "\"$.config[\\'cleanup.policy\\']\") like \\'%compact%\\' '",
     ),
+    "all logs of a run have the time of its last record": (
+        "_forgetful_topics: F.max('until') -> F.min('until')",
+    ),
+    "without a key, a row is joined with none": (
+        "keyed_records: history.records.where('key is not null') -> history.records",
+    ),
+    "a poll is ok": (
+        "newest_of_keys: \"tombstone and forgets and (f = 'poll' or type <> 'fail')\" -> \"tombstone and "
+        "forgets and (type <> 'fail' )\"",
+    ),
+    "the highest offset is never null": (
+        "newest_of_keys: f\"offset is not null and (f = 'poll' or ({ACKED}))\" -> f\" (f = 'poll' or "
+        '({ACKED})) "',
+    ),
 }

@@ -8,9 +8,6 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "assignments: of_logs.select(*GROUP_LOG, 'process').distinct() -> of_logs.select(*GROUP_LOG, "
         "'process')",
     ),
-    "an ok commit has completed": (
-        "binding_commits: \"type = 'ok' and completed is not null\" -> \" type = 'ok' \"",
-    ),
     (
         "Spark keeps the order of a union, in which rows of one time already have the order that is asked for"
     ): (

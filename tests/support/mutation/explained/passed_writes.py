@@ -13,4 +13,12 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "_PASSED: ue, min(previous) over (\\n partition by run, topic, partition order by offset desc\\n  -> ue, "
         "min(previous) over (\\n partition by topic, partition order by offset desc\\n ",
     ),
+    "while a run goes on, every log with a record has a row of what may have been removed": (
+        "passed_writes: 'coalesce(removed_to, 0)' -> 'coalesce(removed_to)'",
+        "passed_writes: history.sql(_PASSED).join(F.broadcast(removed_beginnings(history)), LOG, "
+        "'left') -> history.sql(_PASSED).join(F.broadcast(removed_beginnings(history)), LOG, 'inner')",
+        "passed_writes: history.sql(_PASSED).join(F.broadcast(removed_beginnings(history)), LOG, "
+        "'left').withColumn('removed_to', F.expr('coalesce(removed_to, 0)')) -> "
+        "history.sql(_PASSED).join(F.broadcast(removed_beginnings(history)), LOG, 'left')",
+    ),
 }
