@@ -104,11 +104,12 @@ class History:
         Spark analyses a statement once, but a plan built from DataFrames again with each step. For small histories
         that takes longer than everything else.
         """
-        named = {name: getattr(self, name) for name in TABLES if f"{{{name}}}" in statement}
+        named: dict[str, Any] = {name: getattr(self, name) for name in TABLES if f"{{{name}}}" in statement}
+        named |= more
         if self.lengths_here is not None and "{lengths}" in statement:
             lengths = self.records.sparkSession.createDataFrame(self.lengths_here())
             named["lengths"] = lengths.coalesce(1) if self.in_one_piece else lengths
-        return self.records.sparkSession.sql(statement, **named, **more)
+        return self.records.sparkSession.sql(statement, **named)
 
     def rows(self, statement: str) -> list[Row]:
         """As `sql`, with the result. The plan of the statement is kept for the next history where `is_kept`."""
