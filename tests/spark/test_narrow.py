@@ -135,7 +135,6 @@ TOO_SURE = {
     ],
     "duplicate-copy": [
         (" or min(copy) < max(copy)", ""),
-        ("f = 'send' and type = 'ok' or ", ""),
         (f"f = 'send' and type = 'ok' or {POLLED}", "f = 'send' and type = 'ok'"),
     ],
 }
