@@ -27,6 +27,7 @@ _OUTPUTS = """
         )
     )
 """
+"""The rows of an input are moved into one partition first, so that nothing moves them again to group them."""
 
 INPUTS = f"""
     inputs as (

@@ -45,6 +45,7 @@ DELIVERY = """
     cast(get_json_object(value, '$.deliveries') as int) as deliveries,
     cast(get_json_object(value, '$.since') as bigint) as since
 """
+"""The columns of a row with f = 'delivery'."""
 
 ANSWERS = """
     answers as (

@@ -16,7 +16,7 @@ MANY = 1_000
 
 _COPIES = f"""
     with copiers as (
-        select distinct run, `group` from {{records}} join {{members}} using (run, process)
+        select /*+ BROADCAST(of) */ distinct run, `group` from {{records}} join {{members}} as of using (run, process)
         where f = 'send' and source is not null
     ), positions as (
         select run, topic, partition, `group`, max(offset) as position
@@ -41,8 +41,8 @@ _COPIES = f"""
 
 
 def suspicious_records(history: History) -> DataFrame:
-    """Columns: value, run, group. Of records below the position of a group that a final read found, those of which
-    no copy surely is readable; and those with copies of several values that may be."""
+    """Columns: value, run, group. The records below the position of a group that a final read found, if no copy is
+    surely readable; and records with several copies that may be readable."""
     return history.records.sparkSession.sql(
         _COPIES, records=history.records, members=members(history), commits=commits(history)
     )
