@@ -33,7 +33,7 @@ from analyzers.spark.settings import core_settings, java_options, sql_settings
 SWITCH = "KAFKACHECK_SPARK_QUICK_START"
 """Environment variable: with ``off`` (or ``0``) Spark starts with its own launcher and without an archive."""
 
-ARCHIVE, COMMAND = "classes.jsa", "command.json"
+ARCHIVE, START = "classes.jsa", "start.json"
 CONFIGURES = {
     "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_SUBMIT_OPTS", "PYSPARK_SUBMIT_ARGS",
     "HADOOP_CONF_DIR", "YARN_CONF_DIR",
@@ -58,17 +58,19 @@ class QuickStart:
 def find_quick_start(java: Path) -> QuickStart | None:
     """What was prepared for that java and this Spark; None if nothing was, or if it cannot be read.
 
-    Also None if `SWITCH` is off, and if the environment configures Spark: the launcher may then give another command.
+    Also None if Spark was installed again since, because the JVM ignores an archive of other files and starts slowly;
+    if `SWITCH` is off; and if the environment configures Spark: the launcher may then give another command.
     """
     if is_unavailable():
         return None
     try:
         folder = _folder(java)
-        command = tuple(json.loads((folder / COMMAND).read_text()))
-    except (OSError, ValueError, TypeError, RuntimeError):  # RuntimeError: a user without a home directory
+        start = json.loads((folder / START).read_text())
+        command, jars = tuple(start["command"]), start["jars"]
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError):  # RuntimeError: a user without a home directory
         return None
     archive = folder / ARCHIVE
-    if not archive.is_file() or not all(isinstance(part, str) for part in command):
+    if not archive.is_file() or not all(isinstance(part, str) for part in command) or jars != _jars():
         return None
     return QuickStart(archive=archive, command=command)
 
@@ -95,7 +97,7 @@ def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
         for left in folder.glob("*.unfinished"):
             with suppress(OSError):
                 left.unlink()
-        command = launcher_command(java)
+        command, jars = launcher_command(java), _jars()
         unfinished = folder / f"{secrets.token_hex(4)}.unfinished"
         call = [sys.executable, "-m", program, str(java), json.dumps(command), str(unfinished)]
         done = subprocess.run(call, capture_output=True, text=True)
@@ -103,8 +105,8 @@ def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
             errors = done.stderr.strip()[-2000:] or f"{program} wrote no archive"
             raise RuntimeError(f"the classes of Spark could not be recorded with {java}: {errors}")
         unfinished.replace(folder / ARCHIVE)
-        unfinished.write_text(json.dumps(command) + "\n")
-        unfinished.replace(folder / COMMAND)
+        unfinished.write_text(json.dumps({"command": command, "jars": jars}) + "\n")
+        unfinished.replace(folder / START)
     return find_quick_start(java)
 
 
@@ -144,3 +146,10 @@ def _folder(java: Path) -> Path:
     build = release.read_text() if release.is_file() else str(java.stat().st_mtime_ns)
     parts = [REVISION, str(home), build, pyspark.__version__, pyspark.__file__]
     return cache / "kafkacheck" / "spark" / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _jars() -> str:
+    """Digest of what the JVM compares of Spark's jars before it uses an archive: names, sizes and times of change."""
+    files = [(path.name, path.stat()) for path in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))]
+    parts = [(name, found.st_size, found.st_mtime_ns) for name, found in files]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from pyspark import SparkConf
 from analyzers.spark import quick_start, session
 from analyzers.spark.quick_start import (
     ARCHIVE,
-    COMMAND,
+    START,
     SWITCH,
     QuickStart,
     find_quick_start,
@@ -42,7 +43,8 @@ def prepare(java: Path) -> Path:
     folder = quick_start._folder(java)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ARCHIVE).touch()
-    (folder / COMMAND).write_text(json.dumps(["java", "-cp", "jars/*"]))
+    start = {"command": ["java", "-cp", "jars/*"], "jars": quick_start._jars()}
+    (folder / START).write_text(json.dumps(start))
     return folder
 
 
@@ -60,10 +62,25 @@ def test_another_java_has_another_archive(java: Path) -> None:
     assert find_quick_start(java) is None
 
 
-@pytest.mark.parametrize("text", ["", '["java", ', "7", '[["java"]]'])
+def test_spark_that_was_installed_again_has_another_archive(
+    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = tmp_path / "pyspark" / "jars" / "spark-core.jar"
+    jar.parent.mkdir(parents=True)
+    jar.touch()
+    monkeypatch.setattr(quick_start.pyspark, "__file__", str(tmp_path / "pyspark" / "__init__.py"))
+    prepare(java)
+    assert find_quick_start(java) is not None
+    os.utime(jar, (1, 1))
+    assert find_quick_start(java) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", '["java", ', "7", '["java"]', '{"jars": "JARS"}', '{"command": [7], "jars": "JARS"}']
+)
 def test_an_incomplete_quick_start_is_not_used(java: Path, text: str) -> None:
     folder = prepare(java)
-    (folder / COMMAND).write_text(text)
+    (folder / START).write_text(text.replace("JARS", quick_start._jars()))
     assert find_quick_start(java) is None
     prepare(java)
     (folder / ARCHIVE).unlink()
