@@ -67,7 +67,13 @@ def find_quick_start(java: Path) -> QuickStart | None:
         folder = _folder(java)
         start = json.loads((folder / START).read_text())
         command, jars = tuple(start["command"]), start["jars"]
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError):  # RuntimeError: a user without a home directory
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        RuntimeError,
+    ):  # RuntimeError: a user without a home directory
         return None
     archive = folder / ARCHIVE
     if not archive.is_file() or not all(isinstance(part, str) for part in command) or jars != _jars():
@@ -150,6 +156,8 @@ def _folder(java: Path) -> Path:
 
 def _jars() -> str:
     """Digest of what the JVM compares of Spark's jars before it uses an archive: names, sizes and times of change."""
-    files = [(path.name, path.stat()) for path in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))]
+    files = [
+        (path.name, path.stat()) for path in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    ]
     parts = [(name, found.st_size, found.st_mtime_ns) for name, found in files]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
