@@ -1,7 +1,8 @@
 """Checks compared with DuckDB running plain queries for the same checks.
 
   .venv/bin/python benchmarks/analysis.py [--of KIND] [--records 10000000] [--rounds 3] [--hot] [--whole]
-                                          [--facts] [--history DIRECTORY] [--than hot|ten]
+                                          [--planted N] [--floor] [--history DIRECTORY] [--than hot|ten]
+                                          [--facts]
 
 Both read the same Parquet files, as compaction leaves them, with two threads; the JVM has 2 GB of heap. Both must
 count the same number of every anomaly, and the number that was planted. Rounds alternate. The ratio is that of the
@@ -20,12 +21,15 @@ fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled
   coordinators  what coordinators report of groups and transactions
   replicas  what brokers report of logs and their leaders, and the quorum and ZooKeeper of controllers
 
+--planted   the number of each anomaly (default 5). With 0, most facts are ruled out before they are computed
+--floor     measure one statement of Spark, too, that groups the rows of the largest table once and checks nothing
+--than      compare with another history instead of DuckDB, in the same JVM and heap: there are ten times as many
+            records (ten; at most 12 times the time), or, of logs, one has nine tenths of them (hot; at most 2 times)
+
 Of the history of logs only:
 
 --whole     the verdict as users get it (`analyze`), with coverage, availability and all other checks
 --facts     measure each fact with its checks instead, without DuckDB
---than      compare with another history instead of DuckDB, in the same JVM and heap: one log has nine tenths of the
-            records (hot; at most 2 times the time), or there are ten times as many records (ten; at most 12 times)
 
 Needs Java, and for the comparison with DuckDB, which the project does not use otherwise: ``pip install
 duckdb==2.0.0``.
@@ -37,14 +41,17 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import psutil
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from analyzers.catalogue.registry import CHECKS
+from analyzers.history.load import load, release
+from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.judge.examine import examine
 from analyzers.spark.session import fit, spark_session
@@ -78,9 +85,6 @@ FACTS = {
 }  # fmt: skip
 BAR, GOAL = 1.0, 0.7
 OTHERS = {"hot": 2.0, "ten": 12.0}
-
-PLANTED = 5
-"""The number of each anomaly."""
 
 Counts = dict[str, int]
 Seconds = dict[str, list[float]]
@@ -152,24 +156,42 @@ def measure(calls: dict[str, Callable[[], Counts]], rounds: int) -> tuple[Second
 
 def compare(
     spark: SparkSession,
-    shape: Shape,
     run: Path,
+    expected: Counts,
     other: str,
+    make_other: Callable[[Path], Counts],
     judge: Callable[[SparkSession, Path], Counts],
     rounds: int,
 ) -> None:
     """Print how much longer another history takes. The first verdict only warms up the JVM."""
-    changed = replace(shape, hot=True) if other == "hot" else replace(shape, records=10 * shape.records)
     with tempfile.TemporaryDirectory() as scratch:
         there = Path(scratch) / "run"
-        write_compacted(changed, there)
-        assert judge(spark, run) == shape.expected()
+        changed = make_other(there)
+        assert judge(spark, run) == expected
         walls, _, found_counts = measure(
             {"balanced": lambda: judge(spark, run), other: lambda: judge(spark, there)}, rounds
         )
-    assert found_counts == [shape.expected(), changed.expected()] * rounds, found_counts
+    assert found_counts == [expected, changed] * rounds, found_counts
     plain, more = min(walls["balanced"]), min(walls[other])
     print(f"{other} {more:.2f} s, balanced {plain:.2f} s: {more / plain:.2f} (bar {OTHERS[other]})")
+
+
+def floor(spark: SparkSession, run: Path) -> Counts:
+    """What no check on Spark does without: to read the rows of the larger table, and to group them once by their log
+    and value, or by their log and operation. Returns their numbers, which nobody compares."""
+    history = load(spark, sources(spark, [run]))
+    rows = {
+        "records": "select run, topic, partition, value as what, max(offset) as last from {records}",
+        "operations": "select run, topic, partition, op as what, max(end_offset) as last from {operations}",
+        "observations": "select run, topic, partition, time as what, max(log_end) as last from {observations}",
+    }
+    table = max(rows, key=lambda name: getattr(history, name).count())
+    grouped = history.sql(f"{rows[table]} group by run, topic, partition, what").agg(
+        F.count("*"), F.count("last")
+    )
+    (row,) = grouped.collect()
+    release(spark, history)
+    return {table: row[0]}
 
 
 def _cpu() -> float:
@@ -186,16 +208,18 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--of", choices=KINDS, default="logs")
+    parser.add_argument("--planted", type=int, default=5)
     parser.add_argument("--hot", action="store_true", help="one log has nine tenths of all records")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--facts", action="store_true")
+    parser.add_argument("--floor", action="store_true")
     parser.add_argument("--than", choices=OTHERS)
     parser.add_argument("--history", type=Path, help="a run directory; default: make one")
     options = parser.parse_args()
-    if options.than and options.history:
-        parser.error("--than makes both histories itself: leave out --history")
-    if options.of != "logs" and (options.hot or options.facts or options.than or options.whole):
-        parser.error(f"--of {options.of}: leave out --hot, --facts, --than and --whole, which are about logs")
+    if options.than and (options.history or options.hot or options.floor):
+        parser.error("--than makes both histories itself: leave out --history, --hot and --floor")
+    if options.of != "logs" and (options.hot or options.facts or options.than == "hot" or options.whole):
+        parser.error(f"--of {options.of}: leave out --hot, --facts and --whole, which are about logs")
     kind = KINDS[options.of]
     of_facts = {name: [check.name for check in CHECKS if check.over == name] for name in sorted(FACTS)}
     assert {name for names in of_facts.values() for name in names} == QUERIES.keys(), (
@@ -211,7 +235,7 @@ def main() -> None:
         if run is None:
             run = Path(scratch) / "run"
             make = partial(make_logs, hot=True) if options.hot else kind.make
-            expected = make(options.records, PLANTED, run)
+            expected = make(options.records, options.planted, run)
         spark = spark_session(size="large", heap="2g", master="local[2]")
         fit(spark, options.records)
         if options.facts:
@@ -221,16 +245,19 @@ def main() -> None:
             return
         judge = whole if options.whole else partial(ours, names=kind.queries)
         if options.than:
-            shape = Shape(records=options.records, planted=PLANTED)
-            compare(spark, shape, run, options.than, judge, options.rounds)
+            assert expected is not None
+            is_hot = options.than == "hot"
+            more = options.records * (1 if is_hot else 10)
+            make_other = partial(partial(make_logs, hot=True) if is_hot else kind.make, more, options.planted)
+            compare(spark, run, expected, options.than, make_other, judge, options.rounds)
             return
-        walls, cpus, found_counts = measure(
-            {
-                "kafkacheck": lambda: judge(spark, run),
-                "duckdb": lambda: counts(run, threads=2, views=kind.views, queries=kind.queries),
-            },
-            options.rounds,
-        )
+        calls = {
+            "kafkacheck": lambda: judge(spark, run),
+            "duckdb": lambda: counts(run, threads=2, views=kind.views, queries=kind.queries),
+        }
+        walls, cpus, found_counts = measure(calls, options.rounds)
+        if options.floor:
+            lowest, _, _ = measure({"floor": lambda: floor(spark, run)}, options.rounds)
     wrong = [each for each in found_counts if each != (expected if expected is not None else found_counts[0])]
     assert not wrong, f"different counts: {wrong[0]}, expected {expected or found_counts[0]}"
     first = walls["kafkacheck"][0]
@@ -240,6 +267,11 @@ def main() -> None:
     print(f"first in a fresh JVM {first:.2f} s, {first / theirs:.2f} of DuckDB's best")
     print(f"best of {options.rounds}: kafkacheck {mine:.2f} s, duckdb {theirs:.2f} s")
     print(f"ratio {mine / theirs:.2f} (bar {BAR}, goal {GOAL})")
+    if options.floor:
+        least = min(lowest["floor"])
+        print(
+            f"floor {least:.2f} s, {least / theirs:.2f} of DuckDB's best; ours is {mine / least:.2f} floors"
+        )
     print(f"ratio of processor seconds, which other processes disturb less: {cpu:.2f}")
 
 

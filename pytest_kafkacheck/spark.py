@@ -53,7 +53,7 @@ class Spark:
     def start(self, *, expected: int | None = None) -> None:
         """Start in the background, unless it was started before.
 
-        expected  the number of records that the first history will have, for which it is warmed up; None: few.
+        expected  the number of rows that the first history will have, for which it is warmed up; None: few.
         """
         with self._lock:
             if self._opened is None:

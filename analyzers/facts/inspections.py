@@ -8,37 +8,32 @@ from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 _INSPECTIONS = """
-    with changes as (
-        select run, topic, type, invoked, completed,
-            from_json(value, 'change string, partitions int, retention_ms bigint') as value
-        from {operations} where f = 'alter' and type <> 'fail'
-    ), answers as (
-        select run, topic, process, op, invoked, completed,
-            from_json(value, 'node int, exists boolean, partitions int, retention_ms bigint') as value
-        from {operations} where f = 'inspect' and type = 'ok'
+    with asked as (
+        select topic, run, f = 'alter' as is_change, type, process, op, invoked, completed, value as text
+        from {operations} where f = 'alter' and type <> 'fail' or f = 'inspect' and type = 'ok'
+    ), texts as (
+        select text, from_json(
+            text, 'change string, node int, exists boolean, partitions int, retention_ms bigint'
+        ) as value from (select distinct text from asked)
     ), moments as (
-        select run, topic, invoked as at, 0 as rank, completed, type, value.change, value.partitions,
-            value.retention_ms as retention, null as inspection
-        from changes union all
-        select run, topic, completed, 1, null, null, null, null, null, struct(
-            process, op, invoked, completed, value.node, value.exists as there, value.partitions,
-            value.retention_ms as retention
-        )
-        from answers
-    ), ordered as (
-        select run, topic, inspection, max(type = 'info') over before as unknown,
-            max(completed) over before as latest,
-            max(struct(completed, change)) over before as changed,
-            max(if(partitions is null, null, struct(completed, partitions))) over before as sized,
-            max(if(retention is null, null, struct(completed, retention))) over before as kept
+        select topic, run, if(is_change, invoked, completed) as at, is_change, type, process, op, invoked, completed,
+            value.change, value.node, value.exists as there, value.partitions, value.retention_ms as retention
+        from asked join texts using (text)
+        ), ordered as (
+        select run, topic, is_change, process, op, invoked, completed, node, there, partitions, retention,
+            max(type = 'info') over before as unknown,
+            max(struct(completed, change)) filter (where is_change) over before as changed,
+            max(struct(completed, partitions)) filter (where is_change and partitions is not null) over before
+                as sized,
+            max(struct(completed, retention)) filter (where is_change and retention is not null) over before as kept
         from moments window before as (
-            partition by run, topic order by at, rank rows between unbounded preceding and current row
+            partition by topic, run order by at, not is_change rows between unbounded preceding and current row
         )
     ), compared as (
-        select run, topic, inspection.*, inspection.completed as time,
-            unknown or coalesce(latest > inspection.invoked, false) as unclear, changed.change = 'delete' as deleted,
+        select run, topic, process, op, invoked, completed, completed as time, node, there, partitions, retention,
+            unknown or coalesce(changed.completed > invoked, false) as unclear, changed.change = 'delete' as deleted,
             sized.partitions as wanted, kept.retention as wanted_retention
-        from ordered where inspection is not null and unknown is not null
+        from ordered where not is_change and changed is not null
     )
     select *, if(deleted, 'deleted', concat_ws(', ', concat(wanted, ' partitions'),
             concat('retention.ms ', wanted_retention))) as expected,

@@ -20,10 +20,11 @@ PIPELINES = """
 _OUTPUTS = """
     select distinct * from (
         select /*+ REPARTITION(value, run, sink) */ * from (
-            select run, topic as sink, partition as sink_partition, start_offset as at,
-                cast(get_json_object(value, '$.source') as bigint) as value,
-                cast(get_json_object(value, '$.written') as bigint) as written
-            from {operations} where f = 'output'
+            select run, sink, sink_partition, at, said.source as value, said.written from (
+                select run, topic as sink, partition as sink_partition, start_offset as at,
+                    from_json(value, 'source bigint, written bigint') as said
+                from {operations} where f = 'output'
+            )
         )
     )
 """

@@ -174,7 +174,8 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
         "row_counts": {file: n for of in counts.values() for file, n in of.items()},
         "has_many_runs": len(runs) > MANY_RUNS,
     }
-    if is_small and sum(known["row_counts"].values()) <= HANDED_OVER:
+    rows = sum(known["row_counts"].values())
+    if is_small and rows <= HANDED_OVER:
         gathered = {
             table: gathered.get(table) or gather(files, table, copied) for table, files in tables.items()
         }
@@ -188,7 +189,7 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     if "operations" in gathered:
         known["operations_here"] = gathered["operations"].rows
     frames = {table: _read(spark, table, files) for table, files in tables.items()}
-    if is_small and sum(counts["records"].values()) <= ONE_PIECE:
+    if is_small and rows <= ONE_PIECE:
         pieces = {table: frame.coalesce(1) for table, frame in frames.items()}
         return _with_kept_plans(spark, tables, History(**pieces, **known, in_one_piece=True))
     if name:

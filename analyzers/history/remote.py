@@ -92,10 +92,10 @@ def run_ids(spark: SparkSession, uri: str) -> frozenset[str]:
 
 
 def rows_at(spark: SparkSession, uri: str) -> int:
-    """The number of records, from the footers; 0 if these cannot be read, which validation reports later."""
+    """Rows of all tables, from the footers; 0 if these cannot be read, which validation reports later."""
     try:
         (source,) = sources(spark, [uri])
-        files = source.files["records"]
+        files = [file for of in source.files.values() for file in of]
         return parquet_files(spark, files).count() if files else 0
     except Exception:
         return 0

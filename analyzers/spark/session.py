@@ -123,7 +123,7 @@ def spark_session(
 
 
 def fit(spark: SparkSession, rows: int, *, conf: Mapping[str, str] | None = None) -> None:
-    """Change the settings that depend on the number of records and on the cores of the cluster, except those that
+    """Change the settings that depend on the number of rows and on the cores of the cluster, except those that
     `conf` sets. An embedded Spark that will generate code for them gets one class loader for it."""
     if is_embedded(spark) and rows > INTERPRETED:
         share_class_loader(spark)

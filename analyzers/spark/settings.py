@@ -10,17 +10,19 @@ from typing import Literal
 Size = Literal["small", "large"]
 
 LARGE = 2_000_000
-"""Records from which the optimising compiler of the JVM saves more time than it takes."""
+"""Rows from which the optimising compiler of the JVM saves more time than it takes."""
 
 # Nearly all grouping is by (run, topic, partition). Without adaptive plans a small history takes half the time, a
 # large one the same. From 128 groups in a task, Spark's default, it would sort all findings to choose the first ones
 # of each log: runs with many logs, and many runs, have more. Adaptive plans join partitions of up to 1 MB by default:
-# a table with some rows for each log would be one task, for which all other machines wait.
+# a table with some rows for each log would be one task, for which all other machines wait. Opening a file counts as
+# 4 MB by default, and no task reads less; but 4 million rows may take 3 MB.
 SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.adaptive.coalescePartitions.minPartitionSize": "1KB",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    "spark.sql.files.openCostInBytes": "64KB",
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "4096",
 }
 
@@ -32,10 +34,10 @@ CLUSTER_SQL: Mapping[str, str] = {
 }
 
 INTERPRETED = 20_000
-"""Records up to which plans are interpreted: generating and compiling code takes longer than it saves."""
+"""Rows of all tables up to which plans are interpreted: generating and compiling code takes longer than it saves."""
 
 ONE_PIECE = 500_000
-"""Records up to which a table has one partition, so that nothing is shuffled or broadcast. Distributing the work of a
+"""Rows of all tables up to which each has one partition, so that nothing is shuffled or broadcast. Distributing the work of a
 statement takes longer than doing it, and three statements run side by side anyway."""
 
 ROWS_PER_PARTITION = 500_000
@@ -65,7 +67,7 @@ COLLECTOR = "-XX:+UseParallelGC"
 
 
 def sql_settings(rows: int | None, *, cores: int | None = None, is_cluster: bool = False) -> dict[str, str]:
-    """The settings of a session for a number of records; None if it is not known.
+    """The settings of a session for a number of rows, of all tables; None if it is not known.
 
     cores       cores that run tasks, on all machines; default: those of this machine.
     is_cluster  whether tasks run on other machines. With large histories, plans are adaptive then, and many folders

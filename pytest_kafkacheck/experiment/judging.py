@@ -18,6 +18,7 @@ from analyzers.verdict.verdict import Verdict, amended
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider, StoredRun, compaction_problem
+from workloads.history.schema import TABLES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +109,11 @@ def _case(run: StoredRun, allow: Collection[str]) -> Case:
 
 
 def _local_rows(home: Location) -> int:
-    """Number of records. A file that cannot be read counts as empty: validation reports it later, with the reason."""
+    """Rows of all tables. A file that cannot be read counts as empty: validation reports it later, with the reason."""
     rows = 0
     if isinstance(home, Path):
-        with contextlib.suppress(pa.ArrowException, OSError):
-            for file in local_files(home, "records"):
+        for file in (file for table in TABLES for file in local_files(home, table)):
+            with contextlib.suppress(pa.ArrowException, OSError):
                 rows += pq.read_metadata(file).num_rows
     return rows
 

@@ -124,7 +124,7 @@ class LiveJudge:
         now = self._latest(tables)
         if now is None:
             return
-        session = self._spark.session(rows=len(tables["records"]))
+        session = self._spark.session(rows=sum(map(len, tables.values())))
         began = time.monotonic()
         found, crashed = find_live(session, tables, self._reported, keeps_records=self._keeps_records)
         self._window.limit = next_limit(self._window.limit, took=time.monotonic() - began, every=self._every)

@@ -43,7 +43,7 @@ class StoredRun:
     lines: ImportedLines | None = None
     """The file as which another program wrote it, if it was imported into the folder."""
     rows: int = 0
-    """Number of records, if the run is remote."""
+    """Of all tables, if the run is remote."""
     problem: str | None = None
     """Why it cannot be judged."""
 

@@ -19,6 +19,7 @@ from analyzers.judge.analyze import analyze
 from analyzers.judge.find import _hits, _statement
 from analyzers.judge.prefilter_plan import plan
 from workloads.history.layout import BUCKETS, bucket, file_name
+from workloads.history.schema import TABLES
 
 pytestmark = pytest.mark.spark
 
@@ -211,3 +212,19 @@ def test_many_small_histories_are_read_once(spark: Any, write: Any, story: Any, 
     (one,) = history.records.inputFiles()
     release(spark, history)
     assert not Path(one.removeprefix("file://")).exists()
+
+
+def test_a_table_of_operations_is_in_one_piece_only_if_it_is_small(
+    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where there are few records."""
+    home = sources(spark, [folder / "one"])
+    history = load(spark, home)
+    rows = {table: getattr(history, table).count() for table in TABLES}
+    release(spark, history)
+    assert rows["operations"] > 0
+    for limit, is_one in [(sum(rows.values()) - 1, False), (sum(rows.values()), True)]:
+        monkeypatch.setattr("analyzers.history.load.ONE_PIECE", limit)
+        history = load(spark, home)
+        assert history.in_one_piece == is_one
+        release(spark, history)

@@ -52,6 +52,10 @@ def forgot_a_topic_that_was_created_again(s: Any) -> Any:
     return inspected(created(s, (21, 50)), False)
 
 
+def forgot_a_topic_after_an_inspection_without_an_answer(s: Any) -> Any:
+    return inspected(inspected(created(s), True, at=(11, 15), kind="info"), False)
+
+
 def forgot_partitions(s: Any) -> Any:
     return inspected(altered(created(s), "partitions", (11, 20), partitions=3), True, partitions=2)
 
@@ -115,6 +119,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     forgot_a_topic: {"forgotten-change": 1},
     kept_a_topic_that_was_deleted: {"forgotten-change": 1},
     forgot_a_topic_that_was_created_again: {"forgotten-change": 1},
+    forgot_a_topic_after_an_inspection_without_an_answer: {"forgotten-change": 1},
     forgot_partitions: {"forgotten-change": 1},
     forgot_a_setting: {"forgotten-change": 2},
     forgot_partitions_of_a_topic_that_nobody_created: {"forgotten-change": 1},
