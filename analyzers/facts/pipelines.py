@@ -88,7 +88,7 @@ def inputs(history: History) -> DataFrame:
             select run, sink, value, array_sort(collect_list(struct(sink_partition, at, written))) as got
             from {{outputs}} group by value, run, sink
         ), joined as (
-            select /*+ SHUFFLE_HASH(made) */ run, topic, partition, value, offset, last_offset, fed, sink, guarantee,
+            select run, topic, partition, value, offset, last_offset, fed, sink, guarantee,
                 position, coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
             from inputs join pipelines using (run, topic, partition) left join made using (value, run, sink)
             where offset is not null
@@ -126,7 +126,7 @@ def output_order(history: History) -> DataFrame:
     return history.sql(
         f"""
         with {PIPELINES}, {INPUTS}, {WATCHED}, placed as (
-            select /*+ SHUFFLE_HASH(outputs) */ run, topic, partition, key, value, offset, fed, sink, sink_partition,
+            select run, topic, partition, key, value, offset, fed, sink, sink_partition,
                 min(struct(at, written)) as first
             from inputs join pipelines using (run, topic, partition)
                 join {{outputs}} as outputs using (value, run, sink)
@@ -158,7 +158,7 @@ def strange_outputs(history: History) -> DataFrame:
         with {PIPELINES}, fed as (
             select run, sink, value from {{records}} join pipelines using (run, topic, partition) where f = 'send'
         )
-        select /*+ SHUFFLE_HASH(fed) */ distinct run, sink as topic, sink_partition as partition, at as offset,
+        select distinct run, sink as topic, sink_partition as partition, at as offset,
             written
         from {{outputs}} left semi join pipelines using (run, sink) left anti join fed using (value, run, sink)
     """,

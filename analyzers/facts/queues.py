@@ -28,11 +28,11 @@ DELIVERIES = """
         select run, `group`, topic, partition, start_offset from {operations} where f = 'delivery' and type = 'ok'
         group by run, `group`, topic, partition, start_offset having count(*) > 1
     ), single as (
-        select /*+ SHUFFLE_HASH(repeated) */ * from {operations}
+        select * from {operations}
             left anti join repeated using (run, `group`, topic, partition, start_offset)
         where f = 'delivery' and type = 'ok'
     ), several as (
-        select /*+ SHUFFLE_HASH(repeated) */ * from {operations}
+        select * from {operations}
             left semi join repeated using (run, `group`, topic, partition, start_offset)
         where f = 'delivery' and type = 'ok' or f = 'acknowledgement'
     )
@@ -93,20 +93,20 @@ def queued(history: History) -> DataFrame:
             where f = 'acknowledgement' and get_json_object(value, '$.kind') in ('accept', 'reject')
             group by run, `group`, topic, partition, start_offset, op having not bool_or(type = 'fail')
         ), unclaimed as (
-            select /*+ BROADCAST(queues), SHUFFLE_HASH(claims) */ *
+            select /*+ BROADCAST(queues) */ *
             from found join queues using (run, topic, partition)
                 left anti join claims using (run, `group`, topic, partition, offset)
         ), got as (
             select run, `group`, topic, partition, start_offset as offset, completed, value as about
             from {{operations}} where f = 'delivery' and type = 'ok'
         ), seen as (
-            select /*+ SHUFFLE_HASH(got) */ run, `group`, topic, partition, value, offset, reached, delivery_limit,
+            select run, `group`, topic, partition, value, offset, reached, delivery_limit,
                 max(completed) as last,
                 max(cast(get_json_object(about, '$.deliveries') as int)) as most
             from unclaimed left join got using (run, `group`, topic, partition, offset)
             group by run, `group`, topic, partition, value, offset, reached, delivery_limit
         )
-        select /*+ SHUFFLE_HASH(sends) */ run, `group`, topic, partition, value, offset, sent,
+        select run, `group`, topic, partition, value, offset, sent,
             offset < reached as reached, delivery_limit, coalesce(most, 0) as most,
             coalesce(ended, 0) + coalesce(faults, 0) as unseen, last
         from seen left join sends using (run, topic, partition, value) left join trouble using (run)

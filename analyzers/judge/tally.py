@@ -275,26 +275,29 @@ def has_removals(tallies: Mapping[str, Tally]) -> bool:
 
 
 _TALLY = f"""
-    with rows as (
-        select run, topic, partition, f, type, session, process, assignment, generation, invoked, completed, offset,
-            null as start, coalesce(final, false) as final, coalesce(final and committed, false) as committed,
+    with done as (
+        select run, topic, partition, f = 'send' as is_send,
+            case type when 'ok' then 1 when 'fail' then 2 else 3 end as outcome, session, process, assignment,
+            generation, invoked, completed, offset,
+            coalesce(final, false) as final, coalesce(final and committed, false) as committed,
             f = 'send' and source is not null as copy, f = 'send' and amount is not null as transfer,
             if(f = 'poll' and offset is not null and generation is null, {TIME}, null) as got,
             previous is not null and within is null as loose,
             {DONE} and offset is not null and previous is null as first
-        from {{records}} union all
-        select run, topic, partition, f, type, session, process, null, null, invoked, completed, null,
-            start_offset, false,
-            f = 'txn' and type = 'ok' and {COMMITTED},
-            false, false, null, false, false
-        from {{operations}}
+        from {{records}}
     ), lines as (
-        select run, topic, partition, f, type, session, process, final, generation, count(*) as n,
-            min(invoked) as began, max(invoked) as last_begun, max(completed) as last, max(offset) as top,
-            max(got) as got, max(start) as start, count_if(committed) as committed,
-            count_if(copy) as copies, count_if(transfer) as transfers,
+        select run, topic, partition, if(is_send, 'send', 'poll') as f, elt(outcome, 'ok', 'fail', 'info') as type,
+            session, process, final, generation, count(*) as n, min(invoked) as began, max(invoked) as last_begun,
+            max(completed) as last, max(offset) as top, max(got) as got, null as start,
+            count_if(committed) as committed, count_if(copy) as copies, count_if(transfer) as transfers,
             greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
-        from rows group by run, topic, partition, f, type, session, process, final, generation, assignment
+        from done
+        group by run, topic, partition, is_send, outcome, session, process, final, generation, assignment
+        union all
+        select run, topic, partition, f, type, session, process, false, null, count(*), min(invoked), max(invoked),
+            max(completed), null, null, max(start_offset),
+            count_if(f = 'txn' and type = 'ok' and {COMMITTED}), 0, 0, 0
+        from {{operations}} group by run, topic, partition, f, type, session, process
     ), each as (
         select run, topic, partition, f, type, {SESSION} as session, process, final, sum(n) as n,
             bool_or(generation is not null) as grouped, min(began) as began, max(last_begun) as last_begun,

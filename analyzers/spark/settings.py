@@ -16,13 +16,16 @@ LARGE = 2_000_000
 # large one the same. From 128 groups in a task, Spark's default, it would sort all findings to choose the first ones
 # of each log: runs with many logs, and many runs, have more. Adaptive plans join partitions of up to 1 MB by default:
 # a table with some rows for each log would be one task, for which all other machines wait. Opening a file counts as
-# 4 MB by default, and no task reads less; but 4 million rows may take 3 MB.
+# 4 MB by default, and no task reads less; but 4 million rows may take 3 MB. For the same reason no table is broadcast
+# for its size: statements name those that are small. Nor do they name any for a hash join of shuffled rows: neither
+# table can be spilled to disk, and 25 million rows of a share group took more than 2 GB.
 SQL: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.adaptive.coalescePartitions.minPartitionSize": "1KB",
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.sql.files.openCostInBytes": "64KB",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "4096",
 }
 
@@ -37,8 +40,8 @@ INTERPRETED = 20_000
 """Rows of all tables up to which plans are interpreted: generating and compiling code takes longer than it saves."""
 
 ONE_PIECE = 500_000
-"""Rows of all tables up to which each has one partition, so that nothing is shuffled or broadcast. Distributing the work of a
-statement takes longer than doing it, and three statements run side by side anyway."""
+"""Rows of all tables up to which each has one partition, so that nothing is shuffled or broadcast. Distributing the
+work of a statement takes longer than doing it, and three statements run side by side anyway."""
 
 ROWS_PER_PARTITION = 500_000
 MOST = 200
@@ -86,7 +89,6 @@ def sql_settings(rows: int | None, *, cores: int | None = None, is_cluster: bool
         "spark.sql.codegen.factoryMode": "NO_CODEGEN" if is_interpreted else "FALLBACK",
         # Tables with one partition are joined in place. To broadcast one of them would be another job.
         "spark.sql.optimizer.disableHints": str(is_one_piece).lower(),
-        "spark.sql.autoBroadcastJoinThreshold": "-1" if is_one_piece else "10MB",
         # Inferring constraints from filters and keys saves reading rows, of which there are few, and makes planning
         # slower.
         "spark.sql.constraintPropagation.enabled": str(not is_interpreted).lower(),

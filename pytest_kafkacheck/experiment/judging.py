@@ -109,7 +109,7 @@ def _case(run: StoredRun, allow: Collection[str]) -> Case:
 
 
 def _local_rows(home: Location) -> int:
-    """Rows of all tables. A file that cannot be read counts as empty: validation reports it later, with the reason."""
+    """Rows of all tables. A file that cannot be read counts as empty: validation reports later why."""
     rows = 0
     if isinstance(home, Path):
         for file in (file for table in TABLES for file in local_files(home, table)):

@@ -8,6 +8,8 @@ import pytest
 
 from analyzers.spark.settings import core_settings, is_connect, is_local, size_of, sql_settings
 
+ROOT = Path(__file__).parents[2]
+
 
 def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
     sizes = [sql_settings(rows) for rows in (20_000, 20_001, 500_000, 500_001)]
@@ -17,10 +19,17 @@ def test_small_plans_are_interpreted_and_large_ones_compiled() -> None:
         "spark.sql.codegen.factoryMode": ["NO_CODEGEN", "FALLBACK", "FALLBACK", "FALLBACK"],
         "spark.sql.constraintPropagation.enabled": ["false", "true", "true", "true"],
         "spark.sql.optimizer.disableHints": ["true", "true", "true", "false"],
-        "spark.sql.autoBroadcastJoinThreshold": ["-1", "-1", "-1", "10MB"],
+        "spark.sql.autoBroadcastJoinThreshold": ["-1", "-1", "-1", "-1"],
     }.items():
         assert [settings[key] for settings in sizes] == by_size
     assert (size_of(None), size_of(1_000), size_of(10_000_000)) == ("small", "small", "large")
+
+
+def test_no_fact_demands_a_hash_table_of_shuffled_rows() -> None:
+    """It cannot be spilled to disk."""
+    facts = [*(ROOT / "analyzers/facts").glob("*.py")]
+    assert facts
+    assert [fact.name for fact in facts if "SHUFFLE_HASH" in fact.read_text()] == []
 
 
 @pytest.mark.parametrize(

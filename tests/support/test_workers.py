@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support import time_by_folder
-from tests.support.work_units import is_light, is_light_worker, rank, unit
+from tests.support.work_units import EXPERIMENTS, SPARK, is_light, is_light_worker, rank, unit
 
 FILE = """
 import time
@@ -23,10 +23,13 @@ def test_it(slow, number):
 """
 
 
-def test_what_uses_spark_is_one_unit_and_each_other_file_is_one() -> None:
-    spark = unit("tests/spark/test_live.py::test_a[1::2]")
-    assert unit("tests/spark/test_layout.py::test_b") == spark
-    assert unit("examples/test_echo.py::test_c") == unit("tests/cluster/test_groups.py::test_d") == spark
+def test_spark_is_one_unit_and_experiments_are_one_and_each_other_file_is_one() -> None:
+    assert (
+        unit("tests/spark/test_live.py::test_a[1::2]") == unit("tests/spark/test_layout.py::test_b") == SPARK
+    )
+    assert (
+        unit("examples/test_echo.py::test_c") == unit("tests/cluster/test_groups.py::test_d") == EXPERIMENTS
+    )
     for file in ("tests/cluster/test_disk.py", "tests/pytest_kafkacheck/test_plugin.py"):
         assert unit(f"{file}::test_e") == file
 
@@ -58,7 +61,8 @@ def test_of_three_workers_the_last_one_takes_light_units_only(pytester: pytest.P
     assert [is_light_worker(f"gw{number}", 3) for number in range(3)] == [False, False, True]
     assert not any(is_light_worker(f"gw{number}", 2) for number in range(2))
     assert is_light(unit("tests/docs/test_site.py::test_e"))
-    assert not is_light(unit("tests/spark/test_live.py::test_f"))
+    for file in ("tests/spark/test_live.py", "examples/test_echo.py"):
+        assert not is_light(unit(f"{file}::test_f"))
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

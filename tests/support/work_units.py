@@ -1,9 +1,10 @@
-"""How pytest-xdist divides the tests between its workers: each file is one unit of work, all that use Spark are one.
+"""How pytest-xdist divides the tests between its workers: each file is one unit of work, but the tests of Spark are
+one together, and those that run experiments are another one.
 
 The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, and as much again until it has
-compiled what judges a history, so only one worker runs the tests of Spark and then the files whose tests run
-experiments, which also share a cluster. Meanwhile the others run tests on clusters, which mostly wait. The longest
-units begin first. The many short ones come last and keep all workers busy until the end.
+compiled what judges a history, so no more than two workers start one: the first two, for these two units. With both
+in one, a worker was alone with it for the last quarter of the time. The longest units begin first. The many short
+ones come last and keep all workers busy until the end.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ SPARK = "tests/spark"
 LONG = (SPARK, "examples", "tests/cluster", "tests/cluster/faults", "tests/acceptance")
 """Folders whose units begin first, in this order."""
 
-EXPERIMENTS = ("examples", "tests/cluster")
+EXPERIMENTS = "experiments"
+"""The unit of the files whose tests run experiments, and judge them in their own process."""
+
+RUNS = ("examples", "tests/cluster")
 """Folders in which a test that runs an experiment takes this fixture."""
 
 FIXTURE = re.compile(r"^def test_\w+\(\s*kafkacheck\b", re.MULTILINE)
@@ -37,15 +41,15 @@ LOW = 10
 def unit(nodeid: str) -> str:
     """The unit of work that a test belongs to."""
     file = nodeid.partition("::")[0]
-    return SPARK if uses_spark(file) else file
+    if folder(file) == SPARK:
+        return SPARK
+    return EXPERIMENTS if runs_experiments(file) else file
 
 
 @cache
-def uses_spark(file: str) -> bool:
-    """Whether tests of a file judge histories in their own process."""
-    if folder(file) in EXPERIMENTS:
-        return file in OTHERS or bool(FIXTURE.search((ROOT / file).read_text()))
-    return folder(file) == SPARK
+def runs_experiments(file: str) -> bool:
+    """Whether tests of a file judge experiments in their own process."""
+    return folder(file) in RUNS and (file in OTHERS or bool(FIXTURE.search((ROOT / file).read_text())))
 
 
 def folder(nodeid: str) -> str:
@@ -55,7 +59,7 @@ def folder(nodeid: str) -> str:
 
 def is_light(scope: str) -> bool:
     """Whether a unit needs neither a cluster nor Spark."""
-    return scope != SPARK and folder(scope) not in LONG
+    return scope not in (SPARK, EXPERIMENTS) and folder(scope) not in LONG
 
 
 def is_light_worker(name: str, workers: int) -> bool:

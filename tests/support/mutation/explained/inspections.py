@@ -4,25 +4,25 @@ from __future__ import annotations
 
 BY_REASON: dict[str, tuple[str, ...]] = {
     "the row itself holds nothing of what is aggregated": (
-        '_INSPECTIONS: ge rows between unbounded preceding and current row\\n )\\n ), compared as (\\n '
-        'select run, to -> ge rows between unbounded preceding and 1 preceding\\n )\\n ), compared as (\\n '
-        'select run, to',
+        "_INSPECTIONS: ge rows between unbounded preceding and current row\\n )\\n ), compared as (\\n "
+        "select run, to -> ge rows between unbounded preceding and 1 preceding\\n )\\n ), compared as (\\n "
+        "select run, to",
     ),
     "before the first change, nothing is expected of an inspection, and a change is none": (
-        '_INSPECTIONS: s wanted_retention\\n from ordered where not is_change and changed is not null\\n '
+        "_INSPECTIONS: s wanted_retention\\n from ordered where not is_change and changed is not null\\n "
         ")\\n select *, if(deleted, 'deleted', co -> s wanted_retention\\n from ordered where changed is "
         "not null )\\n select *, if(deleted, 'deleted', co",
-        '_INSPECTIONS: tion\\n from ordered where not is_change and changed is not null\\n )\\n select *, '
+        "_INSPECTIONS: tion\\n from ordered where not is_change and changed is not null\\n )\\n select *, "
         "if(deleted, 'deleted', con -> tion\\n from ordered where not is_change )\\n select *, "
         "if(deleted, 'deleted', con",
     ),
     "a change without an answer is an unknown one": (
-        '_INSPECTIONS: r coalesce(changed.completed > invoked, false) as unclear, changed.change = '
+        "_INSPECTIONS: r coalesce(changed.completed > invoked, false) as unclear, changed.change = "
         "'delete' -> r coalesce(changed.completed > invoked, true) as unclear, changed.change = 'delete'",
     ),
     "rows of one nanosecond stay in the order of the table, which has the change first": (
-        '_INSPECTIONS:  (\\n partition by topic, run order by at, not is_change rows between unbounded '
-        'preceding and cu ->  (\\n partition by topic, run order by at rows between unbounded preceding '
-        'and cu',
+        "_INSPECTIONS:  (\\n partition by topic, run order by at, not is_change rows between unbounded "
+        "preceding and cu ->  (\\n partition by topic, run order by at rows between unbounded preceding "
+        "and cu",
     ),
 }

@@ -27,8 +27,8 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "DELIVERIES:  from {operations} where f = 'delivery' and type = 'ok'\\n group by run, `group`, "
         "topic, partition, ->  from {operations} where f = 'delivery' group by run, `group`, topic, "
         "partition,",
-        "DELIVERIES: artition, start_offset having count(*) > 1\\n ), single as (\\n select /*+ SHUFFLE "
-        "-> artition, start_offset having count(*) >= 1\\n ), single as (\\n select /*+ SHUFFLE",
+        "DELIVERIES: artition, start_offset having count(*) > 1\\n ), single as (\\n select * from {ope "
+        "-> artition, start_offset having count(*) >= 1\\n ), single as (\\n select * from {ope",
         "DELIVERIES: n, start_offset from {operations} where f = 'delivery' and type = 'ok'\\n group by "
         "run, `group`, topic, partition -> n, start_offset from {operations} where type = 'ok' group by "
         "run, `group`, topic, partition",
@@ -40,8 +40,8 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     ),
     "without a count of deliveries, no check counts the rows that come on top": (
         "DELIVERIES: topic, partition, start_offset)\\n where f = 'delivery' and type = 'ok'\\n ), "
-        "several as (\\n select /*+ SHUFFLE_HA -> topic, partition, start_offset)\\n where type = 'ok' ), "
-        "several as (\\n select /*+ SHUFFLE_HA",
+        "several as (\\n select * from {operat -> topic, partition, start_offset)\\n where type = 'ok' ), "
+        "several as (\\n select * from {operat",
     ),
     "an acknowledgement is not acknowledged, and such rows never count": (
         "deliveries: m (select {DELIVERY} from several where f = 'delivery') delivered\\n left join "
