@@ -87,7 +87,8 @@ def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
     program  a module that calls `record_classes` with the arguments that it gets. It runs in a process of its own,
              because this process may have a JVM already, and a process has only one.
     None while another process is making it, and where `find_quick_start` would not use it.
-    May be killed at any moment: an unfinished archive has a name that nothing reads.
+    May be killed at any moment: an unfinished archive has a name that nothing reads. What it has started then keeps
+    the lock until it has ended.
     Raises RuntimeError if Spark does not start, OSError if the folder cannot be written.
     """
     found = find_quick_start(java)
@@ -106,7 +107,8 @@ def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
         command, jars = launcher_command(java), _jars()
         unfinished = folder / f"{secrets.token_hex(4)}.unfinished"
         call = [sys.executable, "-m", program, str(java), json.dumps(command), str(unfinished)]
-        done = subprocess.run(call, capture_output=True, text=True)
+        # It keeps the lock if this process is killed, until it has ended, too.
+        done = subprocess.run(call, capture_output=True, text=True, pass_fds=(lock.fileno(),))
         if done.returncode or not unfinished.is_file():
             errors = done.stderr.strip()[-2000:] or f"{program} wrote no archive"
             raise RuntimeError(f"the classes of Spark could not be recorded with {java}: {errors}")

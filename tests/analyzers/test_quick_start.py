@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from analyzers.spark.quick_start import (
 )
 from analyzers.spark.settings import Size, java_options
 from pytest_kafkacheck.setup.java import find_java
+from tests.support.real_cluster import wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,6 +107,48 @@ def test_a_program_that_records_no_classes_is_named(java: Path, monkeypatch: pyt
     with pytest.raises(RuntimeError, match=f"could not be recorded with {java}.*no_such_module"):
         make_quick_start(java, program="no_such_module")
     assert find_quick_start(java) is None
+
+
+SLEEPER = """
+import os, pathlib, time
+pathlib.Path("unfinished").write_text(str(os.getpid()))
+pathlib.Path("unfinished").rename("pid")
+time.sleep(60)
+"""
+
+MAKE = """
+import sys
+from pathlib import Path
+from analyzers.spark import quick_start
+quick_start.launcher_command = lambda _: ("java",)
+quick_start.make_quick_start(Path(sys.argv[1]), program="sleeper")
+"""
+
+
+def test_what_a_killed_setup_left_running_keeps_the_lock(
+    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it writes its archive beside that of the next setup, where nobody removes it."""
+    (tmp_path / "sleeper.py").write_text(SLEEPER)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    setup = subprocess.Popen(
+        [sys.executable, "-c", MAKE, str(java)], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}
+    )
+    try:
+        wait_until((tmp_path / "pid").exists, 30)
+    finally:
+        setup.kill()
+        setup.wait()
+    left = int((tmp_path / "pid").read_text())
+    monkeypatch.setattr(quick_start, "launcher_command", lambda _: ("java",))
+    try:
+        assert make_quick_start(java, program="no_such_module") is None
+    finally:
+        os.kill(left, signal.SIGKILL)
+    with (quick_start._folder(java) / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    with pytest.raises(RuntimeError, match="no_such_module"):
+        make_quick_start(java, program="no_such_module")
 
 
 def test_spark_starts_with_its_own_launcher_when_the_quick_start_fails(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -275,6 +276,22 @@ def test_compaction_is_idempotent(tmp_path: Path) -> None:
     assert not (tmp_path / "history" / "segments").exists()
     assert compact(tmp_path) == first
     assert stored(tmp_path) == rows
+
+
+def test_what_went_missing_after_compaction_is_not_made_anew(tmp_path: Path) -> None:
+    write(tmp_path / "history", 0, record(op=1))
+    first = compact(tmp_path)
+    shutil.rmtree(tmp_path / "history" / "records")
+    (tmp_path / "history" / "operations" / "part-0.parquet").write_bytes(b"PAR1")
+    assert compact(tmp_path) == first
+    assert not (tmp_path / "history" / "records").exists()
+
+
+@pytest.mark.parametrize("rows", [[1], {"records": [1]}, {"records": {"1.parquet": None}}, None])
+def test_a_list_of_files_that_is_none_is_left_to_validation(tmp_path: Path, rows: Any) -> None:
+    compact(tmp_path)
+    (tmp_path / "history" / "format.json").write_text(json.dumps({"format": FORMAT, "rows": rows}))
+    assert compact(tmp_path) == {"records": 0, "operations": 0, "observations": 0}
 
 
 def test_a_run_that_recorded_nothing_gets_empty_tables(tmp_path: Path) -> None:

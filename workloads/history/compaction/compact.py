@@ -108,8 +108,11 @@ def _locked(history: Path) -> Iterator[None]:
 
 def _compact_all(history: Path, memory: int, large: int) -> dict[str, int]:
     source, discarded = history / "segments", history / "segments.discarded"
-    _check_format(history)
+    written = _rows_written(history)
     shutil.rmtree(discarded, ignore_errors=True)
+    if written is not None and not source.is_dir():
+        # Validation compares the files with it. A table that went missing must not be made anew, without rows.
+        return written
     cut = [path.stem for path in sorted(source.glob("*.arrows")) if is_cut(path)]
     for name in TABLES:
         # Without segments, a table is either finished or was never begun.
@@ -180,10 +183,23 @@ def _parts(history: Path, name: str) -> list[Path]:
     return sorted((history / name).glob("*.parquet"))
 
 
-def _check_format(history: Path) -> None:
+def _rows_written(history: Path) -> dict[str, int] | None:
+    """By table, as ``format.json`` has them. None if it does not tell, or before the history was compacted."""
     path = history / "format.json"
-    if path.exists() and (found := json.loads(path.read_text()).get("format")) != FORMAT:
+    if not path.exists():
+        return None
+    content = json.loads(path.read_text())
+    found = content.get("format") if isinstance(content, dict) else content
+    if found != FORMAT:
         raise ValueError(f"{path}: history format {found!r}; this kafkacheck reads format {FORMAT}")
+    try:
+        return {name: sum(files.values()) for name, files in content["rows"].items()}
+    except (
+        KeyError,
+        AttributeError,
+        TypeError,
+    ):  # as another program wrote it; validation tells what is wrong
+        return None
 
 
 def _write_format(history: Path, cut: list[str], rows: Mapping[str, Mapping[str, int]]) -> None:
