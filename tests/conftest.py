@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from tests.support.repetitions import BY_DAY, NIGHTLY
 settings.register_profile(BY_DAY, deadline=None, max_examples=50)
 settings.register_profile(NIGHTLY, deadline=None)
 settings.load_profile(BY_DAY)
+
+# A shell starts background jobs with SIGINT ignored, and these pass that on to all that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = [
     "tests.support.failures_at_once",

@@ -19,7 +19,7 @@ _INSPECTIONS = """
         select topic, run, if(is_change, invoked, completed) as at, is_change, type, process, op, invoked, completed,
             value.change, value.node, value.exists as there, value.partitions, value.retention_ms as retention
         from asked join texts using (text)
-        ), ordered as (
+    ), ordered as (
         select run, topic, is_change, process, op, invoked, completed, node, there, partitions, retention,
             max(type = 'info') over before as unknown,
             max(struct(completed, change)) filter (where is_change) over before as changed,

@@ -158,8 +158,7 @@ def strange_outputs(history: History) -> DataFrame:
         with {PIPELINES}, fed as (
             select run, sink, value from {{records}} join pipelines using (run, topic, partition) where f = 'send'
         )
-        select distinct run, sink as topic, sink_partition as partition, at as offset,
-            written
+        select distinct run, sink as topic, sink_partition as partition, at as offset, written
         from {{outputs}} left semi join pipelines using (run, sink) left anti join fed using (value, run, sink)
     """,
         outputs=outputs(history),

@@ -67,13 +67,8 @@ def find_quick_start(java: Path) -> QuickStart | None:
         folder = _folder(java)
         start = json.loads((folder / START).read_text())
         command, jars = tuple(start["command"]), start["jars"]
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        RuntimeError,
-    ):  # RuntimeError: a user without a home directory
+    # RuntimeError: a user without a home directory.
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError):
         return None
     archive = folder / ARCHIVE
     if not archive.is_file() or not all(isinstance(part, str) for part in command) or jars != _jars():
@@ -82,7 +77,7 @@ def find_quick_start(java: Path) -> QuickStart | None:
 
 
 def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
-    """Find the quick start or make it, which takes half a minute.
+    """Find the quick start or make it, which takes up to a minute.
 
     program  a module that calls `record_classes` with the arguments that it gets. It runs in a process of its own,
              because this process may have a JVM already, and a process has only one.
@@ -158,8 +153,6 @@ def _folder(java: Path) -> Path:
 
 def _jars() -> str:
     """Digest of what the JVM compares of Spark's jars before it uses an archive: names, sizes and times of change."""
-    files = [
-        (path.name, path.stat()) for path in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
-    ]
-    parts = [(name, found.st_size, found.st_mtime_ns) for name, found in files]
+    files = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    parts = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -55,7 +55,7 @@ def ensure_java(say: Say) -> Path:
 
 
 def ensure_quick_start(java: Path, say: Say) -> None:
-    """Make the archive that halves the start of Spark, once for this user, Java and Spark: half a minute.
+    """Make the archive that halves the start of Spark, once for this user, Java and Spark: up to a minute.
 
     Without it Spark only starts more slowly, so nothing that goes wrong here is an error.
     """
@@ -67,7 +67,7 @@ def ensure_quick_start(java: Path, say: Say) -> None:
     if find_quick_start(java) is not None:
         say("Spark's quick start: present")
         return
-    say("Spark's quick start: making an archive of classes, about half a minute, once")
+    say("Spark's quick start: making an archive of classes, up to a minute, once")
     try:
         made = make_quick_start(java, program="analyzers.judge.warm_up")
     except (RuntimeError, OSError) as error:

@@ -68,8 +68,6 @@ def test_nothing_remains(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell starts background jobs with SIGINT ignored; restore the default.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
         wait_until(lambda: call.poll() is not None or moment(scratch, call.pid))

@@ -37,7 +37,6 @@ def serving(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
         assert started.stdout is not None

@@ -194,11 +194,8 @@ def _rows_written(history: Path) -> dict[str, int] | None:
         raise ValueError(f"{path}: history format {found!r}; this kafkacheck reads format {FORMAT}")
     try:
         return {name: sum(files.values()) for name, files in content["rows"].items()}
-    except (
-        KeyError,
-        AttributeError,
-        TypeError,
-    ):  # as another program wrote it; validation tells what is wrong
+    # As another program wrote it. Validation tells what is wrong.
+    except (KeyError, AttributeError, TypeError):
         return None
 
 
