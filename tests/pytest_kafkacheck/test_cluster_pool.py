@@ -46,6 +46,17 @@ class Source:
         self._engine.remove_unless_kept(cluster.run)
 
 
+POOLS: list[ClusterPool] = []
+
+
+@pytest.fixture(autouse=True)
+def earlier_handlers() -> Iterator[None]:
+    """Restored when a test ends. A pool that is not closed does that whenever it is collected, in another test."""
+    yield
+    while POOLS:
+        POOLS.pop()._termination.close()
+
+
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     return fake_engine(monkeypatch)
@@ -60,7 +71,8 @@ def pool_of(
     may_keep: bool = True,
 ) -> tuple[ClusterPool, Source]:
     source = Source(engine, takes_any_spec=takes_any_spec, is_shared=is_shared, may_keep=may_keep)
-    return ClusterPool(source, keep=keep), source
+    POOLS.append(ClusterPool(source, keep=keep))
+    return POOLS[-1], source
 
 
 def use(pool: ClusterPool, spec: ClusterSpec) -> str:
