@@ -227,6 +227,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.than and (options.history or options.hot or options.floor):
         parser.error("--than makes both histories itself: leave out --history, --hot and --floor")
+    if options.facts and options.floor:
+        parser.error("--facts is measured without DuckDB, and so without a floor: leave out --floor")
     if options.of != "logs" and (options.hot or options.facts or options.than == "hot" or options.whole):
         parser.error(f"--of {options.of}: leave out --hot, --facts and --whole, which are about logs")
     kind = KINDS[options.of]

@@ -9,7 +9,8 @@ from analyzers.history.load import History
 
 _INSPECTIONS = """
     with asked as (
-        select topic, run, f = 'alter' as is_change, type, process, op, invoked, completed, value as text
+        select topic, run, f = 'alter' as is_change, type, process, op, invoked, completed,
+            coalesce(value, '{{}}') as text
         from {operations} where f = 'alter' and type <> 'fail' or f = 'inspect' and type = 'ok'
     ), texts as (
         select text, from_json(

@@ -14,6 +14,7 @@ import pytest
 
 import analyzers.history.sources
 from analyzers.catalogue.bounds import Bounds
+from analyzers.history.remote import rows_at
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.judge.batch import Case, judge_batch
@@ -199,6 +200,12 @@ def test_cut_segments_make_a_remote_run_unknown(spark: Any, runs: Path, far: Far
     (runs / "good" / "history" / "format.json").write_text('{"format": 2, "cut": ["records-50-0"]}')
     (judged,) = judge_batch(lambda: spark, [Case(home=f"{far(runs)}/good")])
     assert "records-50-0 end within a batch" in judged.verdicts["good"].unknowns[0]
+
+
+def test_the_rows_of_all_tables_of_a_remote_run_count(spark: Any, runs: Path, far: Far) -> None:
+    files = [*(runs / "good" / "history").glob("*/*.parquet")]
+    assert len({file.parent for file in files}) > 1
+    assert rows_at(spark, f"{far(runs)}/good") == sum(pq.read_metadata(file).num_rows for file in files)
 
 
 def test_all_runs_are_listed_in_one_job(spark: Any, runs: Path, far: Far) -> None:

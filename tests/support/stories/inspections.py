@@ -88,6 +88,12 @@ def changed_meanwhile(s: Any) -> Any:
     return inspected(s, False, topic="u")
 
 
+def changed_without_saying_what(s: Any) -> Any:
+    """A change of unknown outcome, of which the history has nothing else."""
+    s.operation("alter", process=5, at=(11, 20), type="info", topic="side", partition=None, value=None)
+    return inspected(created(s), False)
+
+
 def changed_later(s: Any) -> Any:
     """A change that was requested after the answer."""
     return altered(inspected(created(s), True), "delete", (61, 70))
@@ -125,6 +131,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     forgot_partitions_of_a_topic_that_nobody_created: {"forgotten-change": 1},
     remembered: {},
     changed_meanwhile: {},
+    changed_without_saying_what: {},
     changed_later: {},
     refused: {},
     asked_in_vain: {},

@@ -194,7 +194,7 @@ def _rows_written(history: Path) -> dict[str, int] | None:
         raise ValueError(f"{path}: history format {found!r}; this kafkacheck reads format {FORMAT}")
     try:
         return {name: sum(files.values()) for name, files in content["rows"].items()}
-    # As another program wrote it. Validation tells what is wrong.
+    # The list of files has another form. Validation reports what is wrong with it.
     except (KeyError, AttributeError, TypeError):
         return None
 
