@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Grain = Literal["record", "value", "send", "session", "leader", "sample"]
+Grain = Literal["record", "value", "send", "session", "leader", "sample", "mark", "epoch", "second"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,21 +65,38 @@ def per_leader(where: str) -> Suspicion:
 
 
 def per_sample(where: str) -> Suspicion:
-    """Over samples of partitions, of the quorum, and of the controller in ZooKeeper. Columns: kind, leader,
-    leader_epoch, isr, replicas, and
-
-    mark, own_end   the high watermark and the end of the log, where the broker called itself the leader.
-    own_start       the log start, where the broker called itself the leader.
-    is_short        whether the ISR was smaller than the lowest min.insync.replicas seen of the topic, in an answer of
-                    the leader; null where no settings were seen.
-    was_short       whether an answer of the same broker was `is_short` at least 2 s before.
-    is_latest       whether the broker gave no later answer.
-    follower_end    the end of the log, where the broker followed another one and counted itself as in sync.
-    held            the highest mark at least 1 s before an answer of a leader with the same ISR, of those before.
-    settled_epoch   the highest epoch at least 10 s before, of any broker.
-    in_epoch        the highest mark of this epoch before.
-    reached         the highest mark before, and of all earlier epochs.
-    other_leader    a leader that was named for this epoch before; the highest one of several.
-    newest          the highest epoch that the broker had named before.
-    """
+    """Over samples of partitions, of the quorum, and of the controller in ZooKeeper, each alone. Columns: kind,
+    leader, isr, replicas; mark (the high watermark) and own_end (of the log), where the broker called itself the
+    leader."""
     return Suspicion(per="sample", where=where)
+
+
+def per_mark(where: str) -> Suspicion:
+    """Over answers of brokers that called themselves leaders. Columns: mark (the high watermark) and start (of the
+    log); in_epoch and start_in_epoch: the highest ones of this leader epoch before."""
+    return Suspicion(per="mark", where=where)
+
+
+def per_epoch(where: str) -> Suspicion:
+    """Over leader epochs of partitions and of controllers, each as one broker named it. Columns, times in ns: kind,
+    and
+
+    last                           when the broker named it last.
+    is_latest                      whether that was its last answer.
+    newer, newer_elsewhere         when the broker, and when any broker, first named a later epoch.
+    lowest_leader, highest_leader  of those that any broker named for the epoch.
+    start                          the highest log start, where the broker called itself the leader.
+    deleted_to                     the offset below which a leader surely deleted records because it was asked to.
+    least_end                      the lowest end of the log, where the broker called itself the leader.
+    reached                        the highest high watermark of leaders of earlier epochs.
+    short_for                      the time between the first and the last answer of the leader with fewer in-sync
+                                   replicas than the lowest min.insync.replicas seen of the topic.
+    """
+    return Suspicion(per="epoch", where=where)
+
+
+def per_second(where: str) -> Suspicion:
+    """Over seconds in which brokers named one ISR of a partition. Columns: follower_end (the lowest end of the log of
+    a follower that counted itself as in sync), and held: the highest high watermark of a leader before a second in
+    which a leader named that ISR, up to this second."""
+    return Suspicion(per="second", where=where)

@@ -6,7 +6,7 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Span
 from analyzers.catalogue.live import SAMPLES
-from analyzers.catalogue.suspicion import per_sample
+from analyzers.catalogue.suspicion import per_epoch
 
 LIMIT = 10_000_000_000
 """ns. Brokers learn of a change within milliseconds, and one that is busy within seconds."""
@@ -36,6 +36,6 @@ METADATA_DISAGREEMENT = Check(
     over="agreements",
     where=f"oldest < newest and lasting > {LIMIT}",
     time="time",
-    suspicion=per_sample("is_latest and leader_epoch < settled_epoch"),
+    suspicion=per_epoch(f"kind = 'partition' and is_latest and newer_elsewhere < last - {LIMIT}"),
     live=SAMPLES,
 )

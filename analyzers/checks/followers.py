@@ -7,7 +7,7 @@ from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number, Offset
 from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.subject import REPLICA
-from analyzers.catalogue.suspicion import per_sample
+from analyzers.catalogue.suspicion import per_second
 
 REPLICA_BELOW_WATERMARK = Check(
     anomaly=Anomaly(
@@ -46,6 +46,6 @@ REPLICA_BELOW_WATERMARK = Check(
     over="followers",
     where="log_end < held and not is_excused",
     time="time",
-    suspicion=per_sample("follower_end < held"),
+    suspicion=per_second("follower_end < held"),
     live=SAMPLES,
 )

@@ -6,7 +6,7 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset
 from analyzers.catalogue.live import SAMPLES
-from analyzers.catalogue.suspicion import per_sample
+from analyzers.catalogue.suspicion import per_epoch, per_mark
 
 _LOOK_FURTHER = "`lost-write` on the same log, and the broker's own log about segments that it deleted."
 
@@ -39,7 +39,7 @@ UNEXPLAINED_LOG_START = Check(
     over="log_starts",
     where="log_start > allowed_to",
     time="time",
-    suspicion=per_sample("own_start > 0"),
+    suspicion=per_epoch("start > deleted_to"),
     live=SAMPLES,
 )
 
@@ -70,6 +70,6 @@ LOG_START_REGRESSION = Check(
     over="log_starts",
     where="log_start < before",
     time="time",
-    suspicion=per_sample("own_start > 0"),
+    suspicion=per_mark("start < start_in_epoch"),
     live=SAMPLES,
 )

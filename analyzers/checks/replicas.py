@@ -6,7 +6,7 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number, Offset
 from analyzers.catalogue.live import SAMPLES
-from analyzers.catalogue.suspicion import per_sample
+from analyzers.catalogue.suspicion import per_epoch, per_mark, per_sample
 
 SURELY_LED = (
     "An answer counts if the broker called itself the leader in it and, in the same epoch, in its next one."
@@ -67,7 +67,7 @@ WATERMARK_REGRESSION = Check(
     over="watermarks",
     where="high_watermark < before",
     time="time",
-    suspicion=per_sample("mark < in_epoch"),
+    suspicion=per_mark("mark < in_epoch"),
     live=SAMPLES,
 )
 
@@ -118,7 +118,7 @@ LEADER_BELOW_WATERMARK = Check(
     over="successions",
     where=f"log_end < committed and not is_excused and not {_OUTSIDE}",
     time="time",
-    suspicion=per_sample("own_end < reached"),
+    suspicion=per_epoch("least_end < reached"),
     live=SAMPLES,
 )
 
@@ -151,6 +151,6 @@ UNCLEAN_TRUNCATION = Check(
     over="successions",
     where=f"log_end < committed and (is_excused or {_OUTSIDE})",
     time="time",
-    suspicion=per_sample("own_end < reached"),
+    suspicion=per_epoch("least_end < reached"),
     live=SAMPLES,
 )

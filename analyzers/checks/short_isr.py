@@ -6,7 +6,10 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number
 from analyzers.catalogue.live import SAMPLES
-from analyzers.catalogue.suspicion import per_sample
+from analyzers.catalogue.suspicion import per_epoch
+
+LASTING = 2_000_000_000
+"""ns. For at least so long the ISR is short."""
 
 ACKS_BELOW_MIN_ISR = Check(
     anomaly=Anomaly(
@@ -36,6 +39,6 @@ ACKS_BELOW_MIN_ISR = Check(
     over="acks_in_short_isr",
     where="acks > 0 and acks_before > 0",
     time="time",
-    suspicion=per_sample("is_short and was_short"),
+    suspicion=per_epoch(f"short_for > {LASTING}"),
     live=SAMPLES,
 )

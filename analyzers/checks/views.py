@@ -7,7 +7,7 @@ from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Listing, Number
 from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.subject import CONTROLLERS
-from analyzers.catalogue.suspicion import per_sample
+from analyzers.catalogue.suspicion import per_epoch, per_sample
 
 _TWO = {
     "epoch": Number("the epoch", "leader_epoch"),
@@ -39,7 +39,7 @@ TWO_LEADERS = Check(
     over="epochs",
     where="kind = 'partition' and other is not null",
     time="time",
-    suspicion=per_sample("kind = 'partition' and leader <> other_leader"),
+    suspicion=per_epoch("kind = 'partition' and lowest_leader < highest_leader"),
     live=SAMPLES,
 )
 
@@ -70,7 +70,7 @@ CONTROLLER_CONFLICT = Check(
     over="epochs",
     where="kind <> 'partition' and other is not null",
     time="time",
-    suspicion=per_sample("kind <> 'partition' and leader <> other_leader"),
+    suspicion=per_epoch("kind <> 'partition' and lowest_leader < highest_leader"),
     live=SAMPLES,
 )
 
@@ -102,7 +102,7 @@ CONTROLLER_REGRESSION = Check(
     over="views",
     where="kind = 'controller' and leader_epoch < newest",
     time="time",
-    suspicion=per_sample("kind = 'controller' and leader_epoch < newest"),
+    suspicion=per_epoch("kind = 'controller' and newer < last"),
     live=SAMPLES,
 )
 
@@ -171,6 +171,6 @@ METADATA_REGRESSION = Check(
     over="views",
     where="kind = 'partition' and leader_epoch < newest",
     time="time",
-    suspicion=per_sample("kind = 'partition' and leader_epoch < newest"),
+    suspicion=per_epoch("kind = 'partition' and newer < last"),
     live=SAMPLES,
 )

@@ -51,7 +51,7 @@ _ACKS = f"""
         select distinct run, cast(get_json_object(value, '$.process') as int) as process from {{operations}}
         where f = 'worker' and get_json_object(value, '$.acks') = 'all'
     ), answers as (
-        select *, size(isr) < min_isr as is_short
+        select /*+ BROADCAST(demanded, quorums, changed) */ *, size(isr) < min_isr as is_short
         from (select *, {NAME} as name from {{led}}) join demanded using (run, name)
             left semi join quorums using (run) left anti join changed using (run)
     ), periods as (
@@ -68,7 +68,7 @@ _ACKS = f"""
     ), spans as (
         select *, explode(sequence(began div {SECOND}, ended div {SECOND})) as second from gaps
     ), sends as (
-        select run, topic, partition, invoked div {SECOND} as second, invoked, completed
+        select /*+ BROADCAST(producers) */ run, topic, partition, invoked div {SECOND} as second, invoked, completed
         from {{records}} left semi join producers using (run, process)
         where f = 'send' and type = 'ok'
     ), counted as (

@@ -37,7 +37,7 @@ def eligibles(history: History) -> DataFrame:
         ), samples as (
             select *, {NAME} as name from ({_SAMPLES}) where size(eligible) > 0
         )
-        select run, topic, partition, node, time, leader, leader_epoch, isr, eligible, min_isr
+        select /*+ BROADCAST(known) */ run, topic, partition, node, time, leader, leader_epoch, isr, eligible, min_isr
         from samples left join known using (run, name)
     """)
 

@@ -41,7 +41,7 @@ _FOLLOWERS = f"""
     with losses as ({LOSSES}), unclean as ({UNCLEAN}), quorums as (
         select distinct run from {{observations}} where kind = 'quorum'
     ), marks as (
-        select run, topic, partition, leader_epoch, inline(array(
+        select /*+ BROADCAST(quorums) */ run, topic, partition, leader_epoch, inline(array(
             struct(time + {SETTLED} as at, high_watermark as mark, null as sample),
             struct(asked as at, null as mark, struct(time, isr) as sample)
         ))
@@ -75,7 +75,8 @@ _FOLLOWERS = f"""
         select run, topic, partition, inline(array(sample)), held, {NAME} as name
         from ordered where sample is not null
     )
-    select *, coalesce(lost_at < time or is_unclean or is_short or is_moved, false) as is_excused
+    select /*+ BROADCAST(losses, unclean, shortened, moved) */ *,
+        coalesce(lost_at < time or is_unclean or is_short or is_moved, false) as is_excused
     from samples left join losses using (run) left join unclean using (run, name)
         left join shortened using (run, topic, partition) left join moved using (run, topic, partition)
 """

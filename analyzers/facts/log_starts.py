@@ -56,10 +56,11 @@ _LOG_STARTS = f"""
         ) as highest
         from moments
     )
-    select run, topic, partition, node, leader_epoch, sample.time, sample.log_start,
+    select /*+ BROADCAST(allowed, limited, clocks) */ run, topic, partition, node, leader_epoch, sample.time,
+        sample.log_start,
         if(connection is not null, highest, null) as before,
         if(is_limited or has_clock, null, allowed_to) as allowed_to
     from (select *, {NAME} as name from ordered where sample is not null)
-        join {{allowed}} using (run, topic, partition)
+        join {{allowed}} as allowed using (run, topic, partition)
         left join limited using (run, name) left join clocks using (run)
 """

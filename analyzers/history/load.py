@@ -129,6 +129,23 @@ class History:
         frames = {table: tables.get(table, getattr(self, table)).where(named) for table in TABLES}
         return replace(self, **frames, places=None, whole=self.whole or self)
 
+    def of_logs(self, places: Collection[tuple[str, str | None, int | None]]) -> History:
+        """The part with the records of these logs (run, topic, partition), the answers of brokers about them, and
+        everything else of their runs. Without topic and partition: only what is of no log."""
+        partitions: dict[tuple[str, str], list[int]] = {}
+        for run, topic, partition in places:
+            if topic is not None and partition is not None:
+                partitions.setdefault((run, topic), []).append(partition)
+        within = F.lit(False)
+        for (run, topic), some in sorted(partitions.items()):
+            within |= (F.col("run") == run) & (F.col("topic") == topic) & F.col("partition").isin(some)
+        part = self.of_runs({run for run, _, _ in places})
+        return replace(
+            part,
+            records=part.records.where(within),
+            observations=part.observations.where((F.col("kind") != "partition") | within),
+        )
+
     def shared_sql(self, statement: str) -> DataFrame:
         """As `sql`, for a statement with few rows that several facts read. May also return rows of runs that are not
         in this part of a history."""

@@ -9,9 +9,7 @@ never too little: a fact with a check that declares no condition is computed for
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-
-from pyspark.sql import Row
+from dataclasses import dataclass, field, replace
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.suspicion import Grain
@@ -24,7 +22,13 @@ from analyzers.judge.prefilter_plan import RESIDUES, plan
 MAX_RESIDUES = 1_000
 """Up to this number of residues is looked up for each record. With more suspects, the whole run is examined."""
 
-Disordered = Mapping[str, frozenset[str]]
+MAX_LOGS = 1_000
+"""Up to this number of logs is looked up for each record and sample. With more suspects, whole runs are examined."""
+
+Place = tuple[str, str | None, int | None]
+"""Run, topic and partition. Without the latter the controllers of the run, or all of it."""
+
+Disordered = Mapping[str, frozenset[Place]]
 """By fact."""
 
 
@@ -42,6 +46,8 @@ class Suspects:
     """The offsets at which several values were seen, likewise."""
     conflicting: frozenset[str] | None = None
     """The runs in which several values were seen at some offset; None: unknown."""
+    logs: Mapping[str, frozenset[Place]] = field(default_factory=dict)
+    """By fact, of those that only have conditions about what brokers did: where in the runs."""
 
     def confine(self, history: History, fact: str, checks: Sequence[Check]) -> History | None:
         """The part of the history from which the fact is computed for these checks; None: no part is needed."""
@@ -52,6 +58,8 @@ class Suspects:
         runs = self.runs[fact]
         if not runs:
             return None
+        if 0 < len(self.logs.get(fact, ())) <= MAX_LOGS:
+            return history.of_logs(self.logs[fact])
         residues = {"value": self.values, "offset": self.offsets}
         # The suspicious values and offsets are known only of suspicions about values.
         column = FACTS[fact].confined_to if self._only_by_value(fact) else None
@@ -88,7 +96,10 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
         values |= _residues(row.bits for row in bitmaps)
     return Suspects(
         checks=checks,
-        runs=_by_fact(steps.facts, rows),
+        runs={
+            fact: frozenset(row.run for row in rows if row.suspects >> bit & 1)
+            for bit, fact in enumerate(steps.facts)
+        },
         values=_unless_many(values),
         offsets=_unless_many(offsets),
         conflicting=conflicting,
@@ -98,7 +109,7 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
 def with_order(
     suspects: Suspects, history: History, checks: Sequence[Check], disordered: Disordered | None = None
 ) -> Suspects:
-    """With those of conditions about sessions, leaders and samples. disordered: as `find_disordered` returned them
+    """With those of conditions about sessions and brokers. disordered: as `find_disordered` returned them
     for all checks; None: they are looked for now."""
     if disordered is None or suspects.conflicting is None:
         asked = [check for check in checks if check in suspects.checks]
@@ -109,15 +120,16 @@ def with_order(
         check.over for check in checks if check.suspicion is not None and check.suspicion.per == "session"
     }
     conflicting = suspects.conflicting or frozenset()
-    runs = {fact: found | conflicting if fact in of_sessions else found for fact, found in disordered.items()}
-    return replace(suspects, runs={**suspects.runs, **runs})
+    runs = {fact: frozenset(run for run, _, _ in found) for fact, found in disordered.items()}
+    runs |= {fact: runs[fact] | conflicting for fact in of_sessions & runs.keys()}
+    logs = {fact: found for fact, found in disordered.items() if fact not in of_sessions}
+    return replace(suspects, runs={**suspects.runs, **runs}, logs=logs)
 
 
 def find_disordered(
     history: History, checks: Sequence[Check], grains: Sequence[Grain] = GRAINS
 ) -> Disordered:
-    """The runs of each fact that conditions about sessions, leaders and samples do not rule out. One Spark job; none
-    without such a condition."""
+    """What conditions about sessions and brokers do not rule out. One Spark job; none without such a condition."""
     steps = order_plan(checks, grains)
     if not steps.facts:
         return {}
@@ -126,13 +138,10 @@ def find_disordered(
     else:  # the name of a run may have braces
         of_sessions = history.session_filter.replace("{", "{{").replace("}", "}}")
     statement = steps.sql(preamble="").replace("{session_filter}", of_sessions)
-    return _by_fact(steps.facts, history.rows(statement))
-
-
-def _by_fact(facts: Sequence[str], rows: Sequence[Row]) -> dict[str, frozenset[str]]:
-    """The suspicious runs of each fact, from rows of: run, suspects (bit n is about fact n)."""
+    rows = history.rows(statement)
     return {
-        fact: frozenset(row.run for row in rows if row.suspects >> bit & 1) for bit, fact in enumerate(facts)
+        fact: frozenset((row.run, row.topic, row.partition) for row in rows if row.suspects >> bit & 1)
+        for bit, fact in enumerate(steps.facts)
     }
 
 

@@ -14,19 +14,26 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.suspicion import Grain
-from analyzers.checks.agreements import LIMIT
 from analyzers.facts.acks_in_short_isr import MIN_ISR
 from analyzers.facts.columns import ACKED, LOG, SERVED, SESSION, TIME
 from analyzers.facts.followers import SETTLED
 from analyzers.facts.watermarks import NAME
 from analyzers.judge.prefilter_plan import Plan, Step, condition, facts_of
 
-OF_BROKERS: tuple[Grain, ...] = ("leader", "sample")
-"""Of conditions that need no other part of the prefilter."""
+OF_BROKERS: tuple[Grain, ...] = ("leader", "sample", "mark", "epoch", "second")
+"""Of conditions that need no other part of the prefilter. They tell logs apart."""
 
 GRAINS: tuple[Grain, ...] = ("session", *OF_BROKERS)
 
 LOG_COLUMNS = ", ".join(LOG)
+
+WHOLE_RUN = "run, cast(null as string) as topic, cast(null as int) as partition"
+
+SAMPLED = "('partition', 'quorum', 'controller')"
+"""SQL: kinds of observations that name leaders."""
+
+LEADS = "kind = 'partition' and leader = node"
+"""SQL: a broker called itself the leader."""
 
 USERS = f"""
     array_contains(try_element_at((
@@ -62,7 +69,10 @@ def order_plan(checks: Sequence[Check], grains: Sequence[Grain] = GRAINS) -> Pla
     sources: Mapping[Grain, tuple[str, Iterator[Step]]] = {
         "session": ("moments", _moments()),
         "leader": ("answered", _answered()),
-        "sample": ("compared", _compared()),
+        "sample": ("samples", _samples()),
+        "mark": ("marks", _marks()),
+        "epoch": ("epochs", _epochs()),
+        "second": ("seconds", _seconds()),
     }
     for grain, (source, of_grain) in sources.items():
         conditions = {fact: where for fact in facts if (where := condition(checks, fact, grain))}
@@ -71,7 +81,11 @@ def order_plan(checks: Sequence[Check], grains: Sequence[Grain] = GRAINS) -> Pla
             bits = " | ".join(
                 f"if({where}, {1 << facts.index(fact)}L, 0L)" for fact, where in conditions.items()
             )
-            outputs.append(f"select run, bit_or({bits}) as suspects from {source} group by run")
+            log = LOG_COLUMNS if grain in OF_BROKERS else WHOLE_RUN
+            outputs.append(
+                f"select {LOG_COLUMNS}, bit_or(suspects) as suspects "
+                f"from (select {log}, {bits} as suspects from {source}) where suspects <> 0 group by {LOG_COLUMNS}"
+            )
     return Plan(facts=facts, steps=tuple(steps), outputs=tuple(outputs))
 
 
@@ -154,7 +168,7 @@ def _answered() -> Iterator[Step]:
         name="answered",
         says="a poll, and the lowest high watermark that the broker returned to a later request in the same epoch",
         sql=f"""
-        select run, offset, min(high_watermark) over (
+        select {LOG_COLUMNS}, offset, min(high_watermark) over (
             partition by {LOG_COLUMNS}, node, leader_epoch order by at desc
             range between unbounded preceding and 1 preceding
         ) as watermark
@@ -168,58 +182,120 @@ def _answered() -> Iterator[Step]:
     )
 
 
-def _compared() -> Iterator[Step]:
+def _samples() -> Iterator[Step]:
     yield Step(
-        name="sampled",
-        says="a sample of a partition or of the controllers; of leaders and in-sync followers what they hold",
+        name="samples",
+        says="a sample of a partition or of the controllers; of leaders what they hold",
         sql=f"""
-        select run, kind, topic, partition, node, time, leader, leader_epoch, isr, replicas,
-            xxhash64(sort_array(isr)) as members, kind = 'partition' and leader = node as leads,
-            if(kind = 'partition' and leader = node, high_watermark, null) as mark,
-            if(kind = 'partition' and leader = node, log_end, null) as own_end,
-            if(leader <> node and array_contains(isr, node), log_end, null) as follower_end,
-            if(kind = 'partition' and leader = node, log_start, null) as own_start,
-            if(kind = 'partition' and leader = node, size(isr) < min_isr, null) as is_short
-        from (select *, {NAME} as name from {{observations}}) left join ({MIN_ISR}) using (run, name)
-        where kind in ('partition', 'quorum', 'controller')
+        select {LOG_COLUMNS}, kind, leader, isr, replicas, if({LEADS}, high_watermark, null) as mark,
+            if({LEADS}, log_end, null) as own_end
+        from {{observations}} where kind in {SAMPLED}
+        """,
+    )
+
+
+def _marks() -> Iterator[Step]:
+    # Columns that tell rows apart come first: Spark sorts by the first eight bytes, and compares whole rows if these
+    # are equal.
+    yield Step(
+        name="marks",
+        says="an answer of a leader: its high watermark and log start, and the highest ones of its epoch before",
+        sql=f"""
+        select {LOG_COLUMNS}, high_watermark as mark, max(high_watermark) over before as in_epoch,
+            log_start as start, max(log_start) over before as start_in_epoch
+        from {{observations}} where {LEADS}
+        window before as (
+            partition by leader_epoch, partition, topic, run order by time
+            rows between unbounded preceding and 1 preceding
+        )
+        """,
+    )
+
+
+def _epochs() -> Iterator[Step]:
+    yield Step(
+        name="answers",
+        says="what a broker, or ZooKeeper, said of a leader epoch, while the ISR had one size",
+        sql=f"""
+        select run, kind, topic, partition, leader_epoch, node, if({LEADS}, size(isr), null) as in_sync,
+            min(time) as first, max(time) as last, min(if(leader < 0, null, leader)) as lowest,
+            max(if(leader < 0, null, leader)) as highest, max(if({LEADS}, high_watermark, null)) as mark,
+            min(if({LEADS}, log_end, null)) as end, max(if({LEADS}, log_start, null)) as start
+        from {{observations}} where kind in {SAMPLED}
+        group by run, kind, topic, partition, leader_epoch, node, if({LEADS}, size(isr), null)
         """,
     )
     yield Step(
-        name="compared",
-        says="a sample, and what had been reported before: of its epoch, of earlier ones, and by the same broker",
+        name="demanded",
+        says="a topic with the lowest min.insync.replicas that was seen",
+        sql=MIN_ISR,
+    )
+    yield Step(
+        name="deleted",
+        says="a log with the offset below which a leader surely deleted records because it was asked to",
         sql=f"""
-        select *, max(if(leads, settled, null)) over (
-                partition by run, kind, topic, partition, members order by time
-                rows between unbounded preceding and 1 preceding
-            ) as held
+        select {LOG_COLUMNS}, max(end_offset) as deleted_to
+        from {{operations}} where f = 'deletion' and type = 'ok' group by {LOG_COLUMNS}
+        """,
+    )
+    yield Step(
+        name="epochs",
+        says="an answer, and what was said of the same epoch, by the same broker, and of other epochs",
+        sql=f"""
+        select {LOG_COLUMNS}, kind, last, last = max(last) over by_node as is_latest,
+            min(first) over later_of_node as newer, min(first) over later as newer_elsewhere,
+            min(lowest) over by_epoch as lowest_leader, max(highest) over by_epoch as highest_leader,
+            start, coalesce(deleted_to, 0) as deleted_to, end as least_end, max(mark) over (
+                partition by run, kind, topic, partition order by leader_epoch
+                range between unbounded preceding and 1 preceding
+            ) as reached,
+            max(if(in_sync < min_isr, last, null)) over of_node - min(if(in_sync < min_isr, first, null)) over of_node
+                as short_for
         from (
-            select *, max(mark) over before as reached,
-                max(mark) over in_epoch_before as in_epoch,
-                max(if(leader < 0, null, leader)) over in_epoch_before as other_leader,
-                max(leader_epoch) over (
-                    partition by run, kind, topic, partition, node order by time
-                    rows between unbounded preceding and 1 preceding
-                ) as newest,
-                max(is_short) over (
-                    partition by run, kind, topic, partition, node order by time
-                    range between unbounded preceding and {2 * SETTLED} preceding
-                ) as was_short,
-                time = max(time) over (partition by run, kind, topic, partition, node) as is_latest,
-                max(mark) over (
-                    partition by run, kind, topic, partition order by time
-                    range between unbounded preceding and {SETTLED} preceding
-                ) as settled,
-                max(leader_epoch) over (
-                    partition by run, kind, topic, partition order by time
-                    range between unbounded preceding and {LIMIT} preceding
-                ) as settled_epoch
-            from sampled window before as (
-                partition by run, kind, topic, partition order by leader_epoch, time
-                rows between unbounded preceding and 1 preceding
-            ), in_epoch_before as (
-                partition by run, kind, topic, partition, leader_epoch order by time
-                rows between unbounded preceding and 1 preceding
-            )
+            select /*+ BROADCAST(demanded, deleted) */ *
+            from (select *, {NAME} as name from answers) left join demanded using (run, name)
+                left join deleted using ({LOG_COLUMNS})
+        )
+        window by_node as (partition by run, kind, topic, partition, node),
+            later_of_node as (
+                partition by run, kind, topic, partition, node order by leader_epoch desc
+                range between unbounded preceding and 1 preceding
+            ),
+            later as (
+                partition by run, kind, topic, partition order by leader_epoch desc
+                range between unbounded preceding and 1 preceding
+            ),
+            by_epoch as (partition by run, kind, topic, partition, leader_epoch),
+            of_node as (partition by run, kind, topic, partition, leader_epoch, node)
+        """,
+    )
+
+
+def _seconds() -> Iterator[Step]:
+    is_follower = "leader <> node and array_contains(isr, node)"
+    yield Step(
+        name="in_seconds",
+        says="a second in which brokers named one ISR: the highest mark of leaders, the least that followers had",
+        sql=f"""
+        select {LOG_COLUMNS}, xxhash64(sort_array(isr)) as members, time div {SETTLED} as second,
+            bool_or(leader = node) as led, max(if(leader = node, high_watermark, null)) as mark,
+            min(if({is_follower}, log_end, null)) as follower_end
+        from {{observations}} where kind = 'partition' and (leader = node or {is_follower} and log_end is not null)
+        group by {LOG_COLUMNS}, xxhash64(sort_array(isr)), time div {SETTLED}
+        """,
+    )
+    yield Step(
+        name="seconds",
+        says="such a second, and the highest mark before a second, up to this one, in which a leader named that ISR",
+        sql=f"""
+        select {LOG_COLUMNS}, follower_end, max(if(led, settled, null)) over (
+            partition by {LOG_COLUMNS}, members order by second rows between unbounded preceding and current row
+        ) as held
+        from (
+            select *, max(mark) over (
+                partition by {LOG_COLUMNS} order by second range between unbounded preceding and 1 preceding
+            ) as settled
+            from in_seconds
         )
         """,
     )

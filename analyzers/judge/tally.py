@@ -311,43 +311,54 @@ _TALLY = f"""
             collect_list(struct(process, topic, partition, n, top, last, final, grouped, got, committed))
                 filter (where f in ('send', 'poll', 'read')) as clients
         from each group by run, f, type
-    ), seen as (
-        select /*+ REPARTITION(run) */ run, kind, topic, partition, node, time, leader_epoch,
-            if(kind = 'partition', nullif(leader, -1), null) as leader,
-            if(kind = 'partition', sort_array(isr), null) as isr, if(kind = 'partition', node, null) as sampled,
-            kind = 'partition' and leader = node and high_watermark is not null and log_end is not null as is_mark,
-            kind in ('quorum', 'controller') and observed.leader >= 0 as names_controller,
-            kind = 'eligible' and (size(observed.isr) = 0 or get_json_object(value, '$.eligible') <> '[]')
-                as is_eligible
-        from {{observations}} as observed
-    ), beside as (
-        select *, last(leader, true) over (
+    ), named as (
+        select distinct run, topic, partition, leader_epoch, leader from {{observations}}
+        where kind = 'partition' and leader <> -1
+    ), led as (
+        select run, leader <> lag(leader) over (
             partition by run, topic, partition order by leader_epoch, leader
-            rows between unbounded preceding and 1 preceding
-        ) as last_leader, last(isr, true) over (
-            partition by run, topic, partition, node order by time rows between unbounded preceding and 1 preceding
-        ) as last_isr
-        from seen
+        ) as is_changed
+        from named
+    ), in_sync as (
+        select run, topic, partition, isr <> lag(isr) over (
+            partition by node, partition, topic, run order by time
+        ) as is_changed, node
+        from (
+            select run, topic, partition, node, time, sort_array(isr) as isr from {{observations}}
+            where kind = 'partition' and isr is not null
+        )
     ), by_node as (
-        select run, topic, partition, node, count_if(leader <> last_leader) as leaders,
-            count_if(isr <> last_isr) as isrs, min(size(isr)) as smallest, max(sampled) as sampled,
-            count_if(is_mark) as marks, count_if(names_controller) as quorums,
+        select run, topic, partition, count_if(is_changed) as changes from in_sync
+        group by run, topic, partition, node
+    ), answered as (
+        select run, topic, partition, if(kind = 'partition', node, null) as sampled,
+            count_if(kind = 'partition' and leader = node and high_watermark is not null and log_end is not null)
+                as marks,
+            count_if(kind in ('quorum', 'controller') and leader >= 0) as quorums,
             count_if(kind = 'group_state') as groups, count_if(kind = 'transaction') as transactions,
-            count_if(is_eligible) as eligibles, flatten(collect_set(if(isr <=> last_isr, null, isr))) as members
-        from beside group by run, topic, partition, node
-    ), by_log as (
-        select run, topic, partition, sum(leaders) as leaders, max(isrs) as isrs, min(smallest) as smallest,
-            collect_set(sampled) as nodes, flatten(collect_list(members)) as members,
-            sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups, sum(transactions) as transactions,
-            sum(eligibles) as eligibles
-        from by_node group by run, topic, partition
+            count_if(kind = 'eligible' and (size(isr) = 0 or get_json_object(value, '$.eligible') <> '[]'))
+                as eligibles
+        from {{observations}} group by run, topic, partition, if(kind = 'partition', node, null)
+    ), parts as (
+        select run, sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups,
+            sum(transactions) as transactions, sum(eligibles) as eligibles, collect_set(sampled) as nodes,
+            collect_set(struct(topic, partition)) filter (where marks > 0) as measured,
+            0 as leaders, 0 as isrs, null as members
+        from answered group by run
+        union all
+        select run, 0, 0, 0, 0, 0, array(), array(), count_if(is_changed), 0, null from led group by run
+        union all
+        select run, 0, 0, 0, 0, 0, array(), array(), 0, max(changes), null from by_node
+        group by run, topic, partition
+        union all
+        select run, 0, 0, 0, 0, 0, array(), array(), 0, 0, isr from {{observations}}
+        where kind = 'partition' and isr is not null group by run, isr
     ), changed as (
-        select run, sum(leaders) as leaders, sum(isrs) as isrs, min(smallest) as smallest,
-            array_distinct(flatten(collect_list(nodes))) as nodes,
-            array_distinct(flatten(collect_list(members))) as members, sum(marks) as marks, sum(quorums) as quorums,
-            sum(groups) as groups, sum(transactions) as transactions, sum(eligibles) as eligibles,
-            collect_list(struct(topic, partition)) filter (where marks > 0) as measured
-        from by_log group by run
+        select run, sum(leaders) as leaders, sum(isrs) as isrs, min(size(members)) as smallest,
+            flatten(collect_list(nodes)) as nodes, array_distinct(flatten(collect_list(members))) as members,
+            sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups, sum(transactions) as transactions,
+            sum(eligibles) as eligibles, flatten(collect_list(measured)) as measured
+        from parts group by run
     )
     select run, struct(f, type, n, began, last_begun, logs, sessions, committed, copies, transfers, unlinked,
             start, clients) as counted,
