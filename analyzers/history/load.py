@@ -151,6 +151,13 @@ class History:
         in this part of a history."""
         return self.sql(statement) if self.shared is None else self.shared.table(statement)
 
+    def shared_result(self, statement: str) -> list[Row]:
+        """As `rows`, computed once for all facts that need it. May also return rows of runs that are not in this part
+        of a history."""
+        if self.shared is None:
+            return self.rows(statement)
+        return self.shared.collected(statement, (self.whole or self).rows)
+
     def shared_rows(self, name: str, make: Callable[[History], DataFrame]) -> DataFrame:
         """What `make` computes, once for all facts that ask for this name, and then of the whole history: may also
         return rows of runs that are not in this part. Facts about small histories compute it themselves, which takes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 
 from analyzers.spark.session import is_embedded
 
@@ -22,6 +22,8 @@ class SharedTables:
     def __init__(self, sql: Callable[[str], DataFrame]) -> None:
         self._sql = sql
         self._tables: dict[str, DataFrame] = {}
+        self._collected: dict[str, list[Row]] = {}
+        self._collecting: dict[str, threading.Lock] = {}
         self._lock = threading.RLock()  # one table may be made of another
 
     def table(self, statement: str) -> DataFrame:
@@ -54,3 +56,12 @@ class SharedTables:
                 # Named anew: a checkpoint has the columns of the records, with which it could not be joined.
                 self._tables[name] = kept.toDF(*rows.columns)
             return self._tables[name]
+
+    def collected(self, statement: str, collect: Callable[[str], list[Row]]) -> list[Row]:
+        """The few rows that `collect` returns for this statement."""
+        with self._lock:
+            lock = self._collecting.setdefault(statement, threading.Lock())
+        with lock:  # facts that need other tables do not wait for it
+            if statement not in self._collected:
+                self._collected[statement] = collect(statement)
+            return self._collected[statement]
