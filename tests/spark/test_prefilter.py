@@ -171,6 +171,29 @@ def test_what_brokers_report_for_a_while_is_not_suspicious(history: History) -> 
     assert "acknowledged_with_one_replica_in_sync_for_a_moment" not in short
 
 
+def test_facts_about_brokers_read_only_suspicious_logs(
+    story: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = story()
+    for at, mark in ((1, 5), (3, 9), (5, 7), (7, 8)):
+        sampled(one, mark, (at, at + 1))
+    one.observations += [{**row, "partition": 1, "high_watermark": row["time"]} for row in one.observations]
+    history = loaded({"one": one})
+    checks = [check for check in CHECKS if check.over == "watermarks"]
+    suspects = find_suspects(history, checks)
+    assert suspects.logs["watermarks"] == {("one", "t", 0)}
+
+    def partitions() -> set[int]:
+        part = suspects.confine(history, "watermarks", checks)
+        assert part is not None
+        return {row.partition for row in part.observations.collect()}
+
+    assert partitions() == {0}
+    assert counts(history, checks, lambda *_: suspects) == {("watermark-regression", "one"): 1}
+    monkeypatch.setattr(prefilter, "MAX_LOGS", 0)
+    assert partitions() == {0, 1}
+
+
 def test_a_check_without_a_condition_always_runs(history: History, everything: Counts) -> None:
     silent = [replace(check, suspicion=None) for check in CHECKS]
     assert plan(silent).facts == ()

@@ -110,6 +110,25 @@ ORDER_STEPS = {
     "the highest watermark": ("min(high_watermark)", "max(high_watermark)"),
     "earlier watermarks": ("order by at desc", "order by at"),
     "the lowest record of a poll": ("max(offset) as offset", "min(offset) as offset"),
+    "earlier epochs of a broker": (
+        "partition by run, kind, topic, partition, node order by leader_epoch desc",
+        "partition by run, kind, topic, partition, node order by leader_epoch",
+    ),
+    "earlier epochs of any broker": (
+        "partition by run, kind, topic, partition order by leader_epoch desc",
+        "partition by run, kind, topic, partition order by leader_epoch",
+    ),
+    "leaders of later epochs": (
+        "max(mark) over (\n                partition",
+        "min(null) over (\n                partition",
+    ),
+    "leaders that one broker named": (
+        "by_epoch as (partition by run, kind, topic, partition, leader_epoch)",
+        "by_epoch as (partition by run, kind, topic, partition, leader_epoch, node)",
+    ),
+    "what followers held at the end of a second": ("min(if({is_follower}", "max(if({is_follower}"),
+    "what was asked to be deleted and was not": ("and type = 'ok' group by", "group by"),
+    "a short ISR only once": ("as short_for", "- {1 << 40} as short_for"),
 }
 """Mutants of the steps about the order of what sessions and leaders did."""
 

@@ -1,5 +1,4 @@
-"""Mutants of `analyzers.facts.acks_in_short_isr` that no history can tell from the original, by the
-reason for that."""
+"""Mutants of `analyzers.facts.acks_in_short_isr` that no history can tell from the original, by the reason for that."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     ),
     "only workers say with which acks they send": (
         "_ACKS:  as process from {{operations}}\\n where f = 'worker' and get_json_object(value, "
-        "'$.acks') = 'all'\\n ), answers as (\\n select *, size(isr) < ->  as process from "
-        "{{operations}}\\n where get_json_object(value, '$.acks') = 'all' ), answers as (\\n select *, "
-        "size(isr) <",
+        "'$.acks') = 'all'\\n ), answers as (\\n select /*+ BROADCAST( ->  as process from "
+        "{{operations}}\\n where get_json_object(value, '$.acks') = 'all' ), answers as (\\n select /*+ "
+        "BROADCAST(",
     ),
 }

@@ -20,8 +20,8 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "topic, partitio",
     ),
     "the rows that come on top lack a column that every check compares, so that no check counts them": (
-        "_FOLLOWERS: ld, {NAME} as name\\n from ordered where sample is not null\\n )\\n select *, "
-        "coalesce(lost_at < time o -> ld, {NAME} as name\\n from ordered where true )\\n select *, "
-        "coalesce(lost_at < time o",
+        "_FOLLOWERS: ld, {NAME} as name\\n from ordered where sample is not null\\n )\\n select /*+ "
+        "BROADCAST(losses, unclea -> ld, {NAME} as name\\n from ordered where true )\\n select /*+ "
+        "BROADCAST(losses, unclea",
     ),
 }

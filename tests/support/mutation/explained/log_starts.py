@@ -4,9 +4,9 @@ from __future__ import annotations
 
 BY_REASON: dict[str, tuple[str, ...]] = {
     "the rows that come on top lack a column that every check compares, so that no check counts them": (
-        "_LOG_STARTS: ct *, {NAME} as name from ordered where sample is not null)\\n join {{allowed}} "
-        "using (run, topic,  -> ct *, {NAME} as name from ordered where true )\\n join {{allowed}} using "
-        "(run, topic, ",
+        "_LOG_STARTS: ct *, {NAME} as name from ordered where sample is not null)\\n join {{allowed}} as "
+        "allowed using (r -> ct *, {NAME} as name from ordered where true )\\n join {{allowed}} as "
+        "allowed using (r",
     ),
     "only samples of settings have these keys": (
         "_LOG_STARTS: s_limited from {{observations}}\\n where kind = 'settings' and (\\n "
