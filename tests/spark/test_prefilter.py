@@ -194,6 +194,18 @@ def test_facts_about_brokers_read_only_suspicious_logs(
     assert partitions() == {0, 1}
 
 
+@pytest.mark.parametrize(("outcome", "is_suspicious"), [("ok", False), ("fail", True), ("info", True)])
+def test_only_a_deletion_that_was_done_explains_a_log_start(
+    story: Any, loaded: Any, outcome: str, is_suspicious: bool
+) -> None:
+    one = sampled(sampled(story(), 9, (20, 25)), 9, (30, 35))
+    for row in one.observations:
+        row["log_start"] = 5
+    one.operation(f="deletion", type=outcome, start_offset=0, end_offset=5, at=(10, 15))
+    checks = [check for check in CHECKS if check.name == "unexplained-log-start"]
+    assert bool(find_suspects(loaded({"one": one}), checks).runs["log_starts"]) == is_suspicious
+
+
 def test_a_check_without_a_condition_always_runs(history: History, everything: Counts) -> None:
     silent = [replace(check, suspicion=None) for check in CHECKS]
     assert plan(silent).facts == ()
