@@ -1,4 +1,5 @@
-"""Mutants of `analyzers.facts.acks_in_short_isr` that no history can tell from the original, by the reason for that."""
+"""Mutants of `analyzers.facts.acks_in_short_isr` that no history can tell from the original, by the
+reason for that."""
 
 from __future__ import annotations
 
