@@ -9,7 +9,7 @@ from analyzers.catalogue.live import SAMPLES
 from analyzers.catalogue.suspicion import per_epoch
 
 LASTING = 2_000_000_000
-"""ns. For at least so long the ISR is short."""
+"""ns. In any finding, the ISR was short for longer."""
 
 ACKS_BELOW_MIN_ISR = Check(
     anomaly=Anomaly(

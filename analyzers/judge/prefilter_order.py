@@ -195,8 +195,8 @@ def _samples() -> Iterator[Step]:
 
 
 def _marks() -> Iterator[Step]:
-    # Columns that tell rows apart come first: Spark sorts by the first eight bytes, and compares whole rows if these
-    # are equal.
+    # The columns that differ most come first: Spark sorts by the first eight bytes, and compares whole rows where
+    # these are equal.
     yield Step(
         name="marks",
         says="an answer of a leader: its high watermark and log start, and the highest ones of its epoch before",

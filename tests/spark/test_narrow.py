@@ -14,10 +14,10 @@ from analyzers.facts.poll_spans import poll_spans
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
 from analyzers.judge import narrow, narrow_coordinated, narrow_copies, narrow_transactions
-from analyzers.judge.find import Found, find
+from analyzers.judge.find import Found
 from analyzers.judge.narrow_copies import suspicious_records
 from analyzers.judge.narrow_transactions import SUSPICIONS, suspicious_transactions
-from analyzers.judge.prefilter import Suspects
+from tests.support.narrowed import found
 from tests.support.random_histories.coordinators import coordinator_history
 from tests.support.random_histories.copies import copy_history
 from tests.support.random_histories.groups import group_history
@@ -50,24 +50,16 @@ def history(story: Any, loaded: Any) -> History:
     return result
 
 
-def found(history: History, *, narrowed: bool) -> list[Found]:
-    """With the evidence of all examples."""
-    suspects = Suspects(checks=NARROWED if narrowed else (), runs={})
-    each, crashed = find(history, NARROWED, examples=1_000, strict=True, prefilter=lambda *_: suspects)
-    assert not crashed
-    return sorted(each, key=lambda one: (one.anomaly, one.run))
-
-
 @pytest.fixture(scope="module")
 def everything(history: History) -> list[Found]:
-    each = found(history, narrowed=False)
+    each = found(history, NARROWED, narrowed=False)
     assert {one.anomaly for one in each} == {check.name for check in NARROWED}
     return each
 
 
 @pytest.mark.parametrize("in_one_piece", [True, False], ids=["computed again", "shared tables"])
 def test_narrowed_facts_find_the_same(history: History, everything: list[Found], in_one_piece: bool) -> None:
-    assert found(replace(history, in_one_piece=in_one_piece), narrowed=True) == everything
+    assert found(replace(history, in_one_piece=in_one_piece), NARROWED, narrowed=True) == everything
 
 
 WHOLE = [(module, "MANY") for module in (narrow, narrow_copies, narrow_transactions, narrow_coordinated)]
@@ -81,7 +73,7 @@ def test_the_same_is_found_above_each_limit(
 ) -> None:
     for module, limit in limits:
         monkeypatch.setattr(module, limit, 0)
-    assert found(history, narrowed=True) == everything
+    assert found(history, NARROWED, narrowed=True) == everything
 
 
 @pytest.mark.parametrize("check", NARROWED, ids=lambda check: check.name)
@@ -188,7 +180,7 @@ def two_readers(s: Any, *, first: int, second: int, at: int = 1) -> Any:
 def test_readers_that_share_a_bit_hide_nothing(story: Any, loaded: Any, second: int, at: int) -> None:
     torn = loaded({"r": two_readers(story(), first=20, second=second, at=at)})
     assert [row.transaction for row in suspicious_transactions(torn).collect()] == [500]
-    assert "torn-transaction" in {one.anomaly for one in found(torn, narrowed=True)}
+    assert "torn-transaction" in {one.anomaly for one in found(torn, NARROWED, narrowed=True)}
     whole = loaded({"r": two_readers(story(), first=second, second=second)})
     assert suspicious_transactions(whole).collect() == []
 

@@ -11,7 +11,6 @@ import pytest
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
-from analyzers.judge.find import find
 from analyzers.judge.narrow import narrow
 from analyzers.judge.narrow_coordinated import (
     GROUPS,
@@ -24,7 +23,7 @@ from analyzers.judge.narrow_coordinated import (
     TIED,
     suspects,
 )
-from analyzers.judge.prefilter import Suspects
+from tests.support.narrowed import found
 from tests.support.random_histories.coordinators import coordinator_history
 from tests.support.random_histories.logs import draw_histories
 from tests.support.stories import coordinators as stories
@@ -84,18 +83,11 @@ def history(story: Any, loaded: Any) -> History:
     return result
 
 
-def found(history: History, *, narrowed: bool) -> list[Any]:
-    suspicious = Suspects(checks=COORDINATED if narrowed else (), runs={})
-    each, crashed = find(history, COORDINATED, examples=1_000, strict=True, prefilter=lambda *_: suspicious)
-    assert not crashed
-    return sorted(each, key=lambda one: (one.anomaly, one.run))
-
-
 @pytest.fixture(scope="module")
 def guilty(history: History) -> dict[str, set[str]]:
     """Runs by anomaly."""
-    each = found(history, narrowed=False)
-    assert found(history, narrowed=True) == each
+    each = found(history, COORDINATED, narrowed=False)
+    assert found(history, COORDINATED, narrowed=True) == each
     return {check.name: {one.run for one in each if one.anomaly == check.name} for check in COORDINATED}
 
 
@@ -173,9 +165,9 @@ def test_names_of_any_characters_are_kept(story: Any, loaded: Any, name: Any, as
         if row.get("value"):
             row["value"] = json.dumps(json.loads(row["value"]), ensure_ascii=ascii_only)
     one = loaded({"r": written(s)})
-    each = found(one, narrowed=True)
+    each = found(one, COORDINATED, narrowed=True)
     assert {one.anomaly for one in each} == {"group-epoch-regression", "transaction-state-regression"}
-    assert each == found(one, narrowed=False)
+    assert each == found(one, COORDINATED, narrowed=False)
 
 
 def test_many_names_are_not_looked_up(story: Any, loaded: Any) -> None:
@@ -183,7 +175,7 @@ def test_many_names_are_not_looked_up(story: Any, loaded: Any) -> None:
     for number in range(MANY_NAMES + 1):
         group(group(s, 20, group=f"g{number}", epoch=5, assigned_epoch=5), 40, group=f"g{number}")
     group(s, 60, group="other")
-    (one,) = found(loaded({"r": written(s)}), narrowed=True)
+    (one,) = found(loaded({"r": written(s)}), COORDINATED, narrowed=True)
     assert one.count == MANY_NAMES + 1
     part = narrow(loaded({"r": s}), "group_states")
     assert part is not None

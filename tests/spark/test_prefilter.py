@@ -194,6 +194,16 @@ def test_facts_about_brokers_read_only_suspicious_logs(
     assert partitions() == {0, 1}
 
 
+def test_each_follower_of_a_second_is_compared(story: Any, loaded: Any) -> None:
+    """One of two followers lacks records that were below the high watermark."""
+    one, second = story(), 1_000_000_000
+    for node, at, end in ((1, 1, 9), (1, 3, 9), (2, 4, 9), (3, 4, 5)):
+        sampled(one, 9, (at * second, at * second + node), node=node)
+        one.observations[-1] |= {"isr": [1, 2, 3], "log_end": end}
+    checks = [check for check in CHECKS if check.over == "followers"]
+    assert find_suspects(loaded({"one": one}), checks).runs["followers"] == {"one"}
+
+
 @pytest.mark.parametrize(("outcome", "is_suspicious"), [("ok", False), ("fail", True), ("info", True)])
 def test_only_a_deletion_that_was_done_explains_a_log_start(
     story: Any, loaded: Any, outcome: str, is_suspicious: bool
