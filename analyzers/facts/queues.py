@@ -23,23 +23,6 @@ QUEUES = """
 """
 """A common table expression: per log, how far a share group has got."""
 
-DELIVERIES = """
-    repeated as (
-        select run, `group`, topic, partition, start_offset from {operations} where f = 'delivery' and type = 'ok'
-        group by run, `group`, topic, partition, start_offset having count(*) > 1
-    ), single as (
-        select * from {operations}
-            left anti join repeated using (run, `group`, topic, partition, start_offset)
-        where f = 'delivery' and type = 'ok'
-    ), several as (
-        select * from {operations}
-            left semi join repeated using (run, `group`, topic, partition, start_offset)
-        where f = 'delivery' and type = 'ok' or f = 'acknowledgement'
-    )
-"""
-"""Common table expressions: the deliveries of records that were delivered once; and those of other records, with the
-acknowledgements of these. Most records are delivered once, and of these nobody has to sort anything."""
-
 DELIVERY = """
     run, `group`, topic, partition, start_offset as offset, process, op, invoked, completed,
     cast(get_json_object(value, '$.deliveries') as int) as deliveries,
@@ -52,7 +35,7 @@ ANSWERS = """
         select run, cast(get_json_object(value, '$.delivery') as bigint) as op,
             max(get_json_object(value, '$.kind')) as kind, min(invoked) as asked,
             min(if(type = 'ok', completed, null)) as confirmed
-        from several where f = 'acknowledgement' group by run, get_json_object(value, '$.delivery')
+        from {operations} where f = 'acknowledgement' group by run, get_json_object(value, '$.delivery')
     )
 """
 """A common table expression: per acknowledged delivery. `confirmed` is null unless the broker confirmed it."""
@@ -129,11 +112,11 @@ def deliveries(history: History) -> DataFrame:
     - released: one whose release was confirmed before this one was acquired, the one with the highest count.
     """
     return history.sql(f"""
-        with {QUEUES}, {DELIVERIES}, {ANSWERS}, {TROUBLE}, answered as (
+        with {QUEUES}, {ANSWERS}, {TROUBLE}, answered as (
             select delivered.*, kind, asked, confirmed, delivery_limit, troubled,
                 if(asked is null or since is null or lock is null, null,
                     least(asked, since + lock, troubled)) as until
-            from (select {DELIVERY} from several where f = 'delivery') delivered
+            from (select {DELIVERY} from {{operations}} where f = 'delivery' and type = 'ok') delivered
                 left join answers using (run, op) left join trouble using (run)
                 left join queues using (run, `group`, topic, partition)
         ), beside as (
@@ -153,8 +136,4 @@ def deliveries(history: History) -> DataFrame:
                 o -> struct(o.deliveries, o.op, o.process, o.confirmed)
             )) as released
         from beside
-        union all
-        select /*+ BROADCAST(queues) */ run, `group`, topic, partition, offset, process, op, invoked, completed,
-            deliveries, since, null, delivery_limit, null, null, null
-        from (select {DELIVERY} from single) left join queues using (run, `group`, topic, partition)
     """)

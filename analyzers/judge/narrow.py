@@ -19,7 +19,7 @@ from analyzers.facts.handovers import assignments_above
 from analyzers.facts.members import GROUP_LOG, polls_of_groups
 from analyzers.facts.redeliveries import assignments_below
 from analyzers.history.load import History
-from analyzers.judge import narrow_coordinated
+from analyzers.judge import narrow_coordinated, narrow_queues
 from analyzers.judge.narrow_copies import of_suspicious_copies
 from analyzers.judge.narrow_transactions import of_suspicious_transactions
 from analyzers.judge.poll_bits import last_polled
@@ -102,6 +102,7 @@ PARTS: Mapping[str, Callable[[History], History | None]] = {
     "copies": of_suspicious_copies,
     "transactional_writes": of_suspicious_transactions,
     **narrow_coordinated.PARTS,
+    **narrow_queues.PARTS,
 }
 """By fact: the part of a history that it needs; None: it finds nothing."""
 

@@ -13,7 +13,7 @@ from analyzers.facts.columns import POLLED
 from analyzers.facts.poll_spans import poll_spans
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
-from analyzers.judge import narrow, narrow_coordinated, narrow_copies, narrow_transactions
+from analyzers.judge import narrow, narrow_coordinated, narrow_copies, narrow_queues, narrow_transactions
 from analyzers.judge.find import Found
 from analyzers.judge.narrow_copies import suspicious_records
 from analyzers.judge.narrow_transactions import SUSPICIONS, suspicious_transactions
@@ -81,7 +81,7 @@ def test_each_fact_is_narrowed_down(history: History, everything: list[Found], c
     guilty = min(one.run for one in everything if one.anomaly == check.name)
     part = narrow.narrow(history.of_runs({guilty}), check.over)
     assert part is not None
-    if check.over not in narrow_coordinated.PARTS:
+    if check.over not in {*narrow_coordinated.PARTS, *narrow_queues.PARTS}:
         assert (part.offset_filter, part.value_filter) != ("true", "true")
     assert narrow.narrow(history.of_runs({"no such run"}), check.over) is None
 

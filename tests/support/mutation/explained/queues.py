@@ -4,8 +4,8 @@ from __future__ import annotations
 
 BY_REASON: dict[str, tuple[str, ...]] = {
     "the condition only saves work: other rows name no delivery": (
-        "ANSWERS: ull)) as confirmed\\n from several where f = 'acknowledgement' group by run, "
-        "get_json_object(value, '$ -> ull)) as confirmed\\n from several where true group by run, "
+        "ANSWERS:  as confirmed\\n from {operations} where f = 'acknowledgement' group by run, "
+        "get_json_object(value, '$ ->  as confirmed\\n from {operations} where true group by run, "
         "get_json_object(value, '$",
     ),
     "the condition only saves work: other rows have no such event": (
@@ -23,29 +23,9 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "ANSWERS: lue, '$.delivery') as bigint) as op,\\n max(get_json_object(value, '$.kind')) as ki -> "
         "lue, '$.delivery') as bigint) as op,\\n min(get_json_object(value, '$.kind')) as ki",
     ),
-    "a record that was delivered once may be among the others, which come to the same": (
-        "DELIVERIES:  from {operations} where f = 'delivery' and type = 'ok'\\n group by run, `group`, "
-        "topic, partition, ->  from {operations} where f = 'delivery' group by run, `group`, topic, "
-        "partition,",
-        "DELIVERIES: artition, start_offset having count(*) > 1\\n ), single as (\\n select * from {ope "
-        "-> artition, start_offset having count(*) >= 1\\n ), single as (\\n select * from {ope",
-        "DELIVERIES: n, start_offset from {operations} where f = 'delivery' and type = 'ok'\\n group by "
-        "run, `group`, topic, partition -> n, start_offset from {operations} where type = 'ok' group by "
-        "run, `group`, topic, partition",
-    ),
-    "the condition only saves work: what follows takes deliveries and acknowledgements": (
-        "DELIVERIES: topic, partition, start_offset)\\n where f = 'delivery' and type = 'ok' or f = "
-        "'acknowledgement'\\n )\\n\" -> topic, partition, start_offset)\\n where type = 'ok' or f = "
-        "'acknowledgement' )\\n\"",
-    ),
-    "without a count of deliveries, no check counts the rows that come on top": (
-        "DELIVERIES: topic, partition, start_offset)\\n where f = 'delivery' and type = 'ok'\\n ), "
-        "several as (\\n select * from {operat -> topic, partition, start_offset)\\n where type = 'ok' ), "
-        "several as (\\n select * from {operat",
-    ),
     "an acknowledgement is not acknowledged, and such rows never count": (
-        "deliveries: m (select {DELIVERY} from several where f = 'delivery') delivered\\n left join "
-        "answers using (r -> m (select {DELIVERY} from several where true ) delivered\\n left join "
-        "answers using (r",
+        "deliveries: ct {DELIVERY} from {{operations}} where f = 'delivery' and type = 'ok') delivered\\n "
+        "left join answers using (r -> ct {DELIVERY} from {{operations}} where type = 'ok' ) delivered\\n "
+        "left join answers using (r",
     ),
 }
