@@ -2,7 +2,7 @@
 
   .venv/bin/python benchmarks/analysis.py [--of KIND] [--records 10000000] [--rounds 3] [--hot] [--whole]
                                           [--planted N] [--floor] [--history DIRECTORY] [--than hot|ten]
-                                          [--facts]
+                                          [--facts] [--before CHECKOUT]
 
 Both read the same Parquet files, as compaction leaves them, with two threads; the JVM has 2 GB of heap. Both must
 count the same number of every anomaly, and the number that was planted. Rounds alternate. The ratio is that of the
@@ -22,6 +22,7 @@ fastest rounds: at most 1, goal 0.7. The first round, in a JVM that has compiled
   replicas  what brokers report of logs and their leaders, and the quorum and ZooKeeper of controllers
 
 --planted   the number of each anomaly (default 5). With 0, most facts are ruled out before they are computed
+--before    measure the code of another checkout as well, on the same history, in a process of its own before ours
 --floor     measure one statement of Spark, too, that groups the rows of the largest table once and checks nothing
 --than      compare with another history instead of DuckDB, in the same JVM and heap: there are ten times as many
             records (ten; at most 12 times the time), or, of logs, one has nine tenths of them (hot; at most 2 times)
@@ -38,6 +39,10 @@ duckdb==2.0.0``.
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -89,6 +94,7 @@ OTHERS = {"hot": 2.0, "ten": 12.0}
 
 Counts = dict[str, int]
 Seconds = dict[str, list[float]]
+Measured = tuple[Seconds, Seconds, list[Counts]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +144,7 @@ def whole(spark: SparkSession, run: Path) -> Counts:
     return {one.anomaly: one.count for one in verdict.findings}
 
 
-def measure(calls: dict[str, Callable[[], Counts]], rounds: int) -> tuple[Seconds, Seconds, list[Counts]]:
+def measure(calls: dict[str, Callable[[], Counts]], rounds: int) -> Measured:
     """Wall-clock and processor seconds of each round, and the counts of anomalies."""
     walls: Seconds = {name: [] for name in calls}
     cpus: Seconds = {name: [] for name in calls}
@@ -203,6 +209,17 @@ def floor(spark: SparkSession, run: Path, table: str) -> Counts:
     return {table: row.groups}
 
 
+def measure_checkout(checkout: Path, run: Path, of: str, rounds: int) -> Measured:
+    """As `measure` does it for our checks, of the code of a checkout, in a new process."""
+    call = [sys.executable, __file__, "--measure", "--of", of, "--history", str(run), "--rounds", str(rounds)]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    *lines, answer = done.stdout.splitlines()
+    print("before:", *lines, sep="\n")
+    walls, cpus, found_counts = json.loads(answer)
+    return walls, cpus, found_counts
+
+
 def _cpu() -> float:
     """Processor seconds of this process, in which DuckDB runs, and of the JVM."""
     me = psutil.Process()
@@ -224,6 +241,8 @@ def main() -> None:
     parser.add_argument("--floor", action="store_true")
     parser.add_argument("--than", choices=OTHERS)
     parser.add_argument("--history", type=Path, help="a run directory; default: make one")
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.than and (options.history or options.hot or options.floor):
         parser.error("--than makes both histories itself: leave out --history, --hot and --floor")
@@ -231,6 +250,8 @@ def main() -> None:
         parser.error("--facts is measured without DuckDB, and so without a floor: leave out --floor")
     if options.of != "logs" and (options.hot or options.facts or options.than == "hot" or options.whole):
         parser.error(f"--of {options.of}: leave out --hot, --facts and --whole, which are about logs")
+    if options.before and (options.than or options.facts or options.whole):
+        parser.error("--before is compared with DuckDB: leave out --than, --facts and --whole")
     kind = KINDS[options.of]
     of_facts = {name: [check.name for check in CHECKS if check.over == name] for name in sorted(FACTS)}
     assert {name for names in of_facts.values() for name in names} == QUERIES.keys(), (
@@ -247,6 +268,9 @@ def main() -> None:
             run = Path(scratch) / "run"
             make = partial(make_logs, hot=True) if options.hot else kind.make
             expected = make(options.records, options.planted, run)
+        before = options.before and measure_checkout(
+            options.before.resolve(), run, options.of, options.rounds
+        )
         spark = spark_session(size="large", heap="2g", master="local[2]")
         fit(spark, rows_of(run))
         if options.facts:
@@ -255,6 +279,9 @@ def main() -> None:
             )
             return
         judge = whole if options.whole else partial(ours, names=kind.queries)
+        if options.measure:
+            print(json.dumps(measure({"kafkacheck": lambda: judge(spark, run)}, options.rounds)))
+            return
         if options.than:
             assert expected is not None
             is_hot = options.than == "hot"
@@ -270,6 +297,8 @@ def main() -> None:
         if options.floor:
             largest = max(GROUPED, key=partial(rows_of, run))
             lowest, _, _ = measure({"floor": lambda: floor(spark, run, largest)}, options.rounds)
+    if before:
+        found_counts += before[2]
     wrong = [each for each in found_counts if each != (expected if expected is not None else found_counts[0])]
     assert not wrong, f"different counts: {wrong[0]}, expected {expected or found_counts[0]}"
     first = walls["kafkacheck"][0]
@@ -279,6 +308,12 @@ def main() -> None:
     print(f"first in a fresh JVM {first:.2f} s, {first / theirs:.2f} of DuckDB's best")
     print(f"best of {options.rounds}: kafkacheck {mine:.2f} s, duckdb {theirs:.2f} s")
     print(f"ratio {mine / theirs:.2f} (bar {BAR}, goal {GOAL})")
+    if before:
+        earlier, used = (each["kafkacheck"] for each in before[:2])
+        print(
+            f"before: first {earlier[0]:.2f} s, {earlier[0] / theirs:.2f} of DuckDB's best; best {min(earlier):.2f} "
+            f"s, ratio {min(earlier) / theirs:.2f}, of processor seconds {min(used) / min(cpus['duckdb']):.2f}"
+        )
     if options.floor:
         least = min(lowest["floor"])
         print(
