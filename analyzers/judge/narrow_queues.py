@@ -41,6 +41,9 @@ known); n (all deliveries of the block), delivery_limit.
 If the deliveries are as many as one for each odd offset and two for each other one, then each odd one was delivered
 once. Otherwise all that were delivered are suspicious."""
 
+EVENTS = "f not in ('delivery', 'acknowledgement')", "start_offset"
+"""SQL: operations that are kept, and the offset of all others."""
+
 FLAT = "not contains(substring(value, 2), '{{')"
 """SQL: the object contains no other one, so that a name and value in its text are its own."""
 
@@ -101,25 +104,23 @@ def of_suspicious_offsets(history: History, *, fact: str) -> History | None:
     if not of_fact:
         return None
     runs = sorted({row.run for row in of_fact if row.word is None})
-    part = history.of_runs(runs)
+    words = _words(history, of_fact)
     operations = history.shared_rows("operations of queues", partial(_operations, rows=rows))
-    part = replace(part, operations=operations.where(F.col("run").isin(runs)))
+    operations = _at(operations.where(F.col("run").isin(runs)), *EVENTS, words)
+    part = replace(history.of_runs(runs), operations=operations)
     if fact != "queued":
         return part
-    words = _words(part, of_fact)
     records = _at(part.records, "f = 'send'", "offset", words)
     found = records.where(f"final and {POLLED}").select("value").limit(MANY_VALUES + 1)
     values = sorted({row.value for row in found.collect()})
     if len(values) <= MANY_VALUES:
-        records = records.where(f"value in ({', '.join(f'{value}L' for value in values) or 'null'})")
+        records = part.records.where(f"value in ({', '.join(f'{value}L' for value in values) or 'null'})")
     return replace(part, records=records)
 
 
 def _operations(history: History, *, rows: Iterable[Row]) -> DataFrame:
     """All but deliveries and acknowledgements of offsets that are not suspicious."""
-    return _at(
-        history.operations, "f not in ('delivery', 'acknowledgement')", "start_offset", _words(history, rows)
-    )
+    return _at(history.operations, *EVENTS, _words(history, rows))
 
 
 def _words(history: History, rows: Iterable[Row]) -> DataFrame:
