@@ -54,14 +54,18 @@ def cycle_candidates(history: History, kinds: tuple[str, ...]) -> DataFrame:
     for end in ("source", "target"):
         named = nodes.selectExpr("run", f"op as {end}", f"node as {end}_node")
         edges = edges.join(named, ["run", end]).drop(end).withColumnRenamed(f"{end}_node", end)
-    back = edges.where("source > target").selectExpr("run", "target as low", "source as high")
-    sofar = Window.partitionBy("run").orderBy("low", "high").rowsBetween(Window.unboundedPreceding, -1)
-    after = Window.partitionBy("run").orderBy("low", "high").rowsBetween(Window.unboundedPreceding, 0)
-    unions = (
-        back.withColumn("reached", F.max("high").over(sofar))
-        .withColumn("number", F.expr("count_if(reached is null or reached < low)").over(after))
-        .groupBy("run", "number")
-        .agg(F.min("low").alias("low"), F.max("high").alias("high"))
+    spans = edges.selectExpr(
+        "*", "source > target as is_back", "least(source, target) as low", "greatest(source, target) as high"
     )
-    within = F.expr("source between low and high and target between low and high")
-    return edges.join(unions, "run").where(within).drop("low", "high", "number")
+    # Of two that begin together, one that goes back comes first, so that the other one lies in its span.
+    line = Window.partitionBy("run").orderBy("low", F.desc("is_back"))
+    before = line.rowsBetween(Window.unboundedPreceding, -1)
+    sofar = line.rowsBetween(Window.unboundedPreceding, 0)
+    high = F.expr("if(is_back, high, null)")
+    return (
+        spans.withColumn("reached", F.max(high).over(before))
+        .withColumn("number", F.expr("count_if(reached is null or reached < low)").over(sofar))
+        .withColumn("end", F.max(high).over(Window.partitionBy("run", "number")))
+        .where("high <= end")
+        .drop("is_back", "low", "high", "reached", "number", "end")
+    )

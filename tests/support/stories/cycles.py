@@ -38,6 +38,11 @@ def value(op: int, partition: int) -> int:
     return (op - 100 << 40) + partition
 
 
+def cycle_within_one_span(s: Any) -> Any:
+    """Only C to A goes back, and the others lie next to each other in between."""
+    return in_pairs(s, (A, B), (B, C), (C, A))
+
+
 def cycle_over_spans_that_touch(s: Any) -> Any:
     """The dependencies C to B and B to A go back, and the cycle needs one from A to C."""
     return in_pairs(s, (A, C), (C, B), (B, A))
@@ -109,6 +114,7 @@ def written_against_real_time_beside_other_dependencies(s: Any) -> Any:
 
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
+    cycle_within_one_span: {"G0": 1},
     cycle_over_spans_that_touch: {"G0": 1},
     cycle_over_spans_that_overlap: {"G0": 1},
     cycle_over_a_span_that_holds_another: {"G0": 1},
