@@ -21,6 +21,7 @@ from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
 from analyzers.judge.prefilter import Suspects, find_suspects
+from analyzers.spark.named_table import rows_over
 from workloads.history.schema import VALUE_BITS
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ def find(
         if part is None:
             return []
         hits = _hits(facts[fact](part), some)
-        return history.records.sparkSession.sql(statement, hits=hits).collect()
+        return rows_over(hits, statement)
 
     by_fact = groupby(sorted(checks, key=attrgetter("over")), key=attrgetter("over"))
     groups = [list(group) for _, group in by_fact]
@@ -110,7 +111,7 @@ def find(
 
 
 def _statement(boundaries: Mapping[str, Sequence[int]], examples: int) -> str:
-    """Of the rows of ``{hits}``: for each log and period the extent of the findings, and the first of them (`shown`).
+    """Of the rows of ``{table}``: by log and period the extent of the findings, and the first of them (`shown`).
 
     Each task keeps the first findings and the counts of what it read, so that findings are neither sorted nor
     shuffled, however many there are. Those of the run are chosen from the first ones of its logs. One statement,
@@ -121,7 +122,7 @@ def _statement(boundaries: Mapping[str, Sequence[int]], examples: int) -> str:
     return f"""
         select run, anomaly, topic, partition, period, {extent},
             min_by({ORDER}, {ORDER}, {max(1, examples)}) as shown
-        from (select *, {period} as period from {{hits}})
+        from (select *, {period} as period from {{table}})
         group by run, anomaly, topic, partition, period
     """
 

@@ -15,6 +15,7 @@ from histories import Shape, write_compacted
 from analyzers.judge.analyze import analyze
 from analyzers.spark.session import fit
 from tests.support.standalone import HOME, daemon, executor_settings, free_port, standalone
+from tests.support.stories import queues, recreations, snapshots
 
 pytestmark = pytest.mark.spark
 
@@ -31,6 +32,11 @@ def stories(story: Any) -> dict[str, Any]:
         "lost": shaken.final({0: ONE, 2: ONE + 2}, end=3),
         "back": back.final({0: ONE, 1: ONE + 1}, end=2),
         "unknown": story().send(ONE, 0).poll(ONE, 0),
+        "unfinished": queues.never_delivered(story()),
+        "half": snapshots.half_passed(story()),
+        # The logs of a topic before and after it are told apart, which makes the plans of all facts deeper.
+        "recreated": recreations.lost_after_a_recreation(story()),
+        "again": queues.accepted_and_delivered_again(story()),
     }
 
 
@@ -44,7 +50,8 @@ def run(write: Any, story: Any, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def expected(spark: Any, run: Path) -> dict[str, Any]:
     verdicts = analyze(spark, [run])
     assert {name: one.result for name, one in verdicts.items()} == {
-        "good": "valid", "lost": "invalid", "back": "invalid", "unknown": "unknown",
+        "good": "valid", "lost": "invalid", "back": "invalid", "unknown": "unknown", "unfinished": "invalid",
+        "half": "invalid", "again": "invalid", "recreated": "invalid",
     }  # fmt: skip
     result: dict[str, Any] = json.loads(json.dumps({name: one.to_json() for name, one in verdicts.items()}))
     return result

@@ -145,7 +145,7 @@ def test_findings_are_neither_shuffled_nor_sorted(spark: Any, tmp_path: Path) ->
     write_compacted(Shape(records=20_000, run="broken", logs=4, lost_one=2), tmp_path / "broken")
     history = load(spark, sources(spark, [tmp_path / "broken"]))
     lost = [check for check in CHECKS if check.name == "lost-write"]
-    first = spark.sql(_statement({}, 8), hits=_hits(FACTS["values"](history), lost))
+    first = spark.sql(_statement({}, 8), table=_hits(FACTS["values"](history), lost))
     assert sum(row.in_log for row in first.collect()) > 4_000
     assert moved(first) < 100
     release(spark, history)
