@@ -79,7 +79,7 @@ _SUSPECTS = f"""
     ), limited as (
         select /*+ BROADCAST(queues) */ * from together left join queues using (run, `group`, topic, partition)
     ), suspects as (
-        select run, cast(pmod(xxhash64(partition, block), {WORDS}) as int) as word, inline(array(:bits))
+        select run, :word as word, inline(array(:bits))
         from limited
     )
     select fact, run, word, bit_or(bits) as bits from suspects where bits <> 0
@@ -93,7 +93,12 @@ def suspects(suspicions: Mapping[str, str] = SUSPICIONS) -> str:
     bits = ", ".join(
         f"struct('{fact}' as fact, coalesce({each}, -1L) as bits)" for fact, each in suspicions.items()
     )
-    return _SUSPECTS.replace(":bits", bits)
+    return _SUSPECTS.replace(":word", _word("block")).replace(":bits", bits)
+
+
+def _word(block: str) -> str:
+    """SQL: which number remembers the offsets of a block."""
+    return f"cast(pmod(xxhash64(partition, {block}), {WORDS}) as int)"
 
 
 def of_suspicious_offsets(history: History, *, fact: str) -> History | None:
@@ -105,7 +110,7 @@ def of_suspicious_offsets(history: History, *, fact: str) -> History | None:
         return None
     runs = sorted({row.run for row in of_fact if row.word is None})
     words = _words(history, of_fact)
-    operations = history.shared_rows("operations of queues", partial(_operations, rows=rows))
+    operations = history.shared_rows("queue_operations", partial(_operations, rows=rows))
     operations = _at(operations.where(F.col("run").isin(runs)), *EVENTS, words)
     part = replace(history.of_runs(runs), operations=operations)
     if fact != "queued":
@@ -136,7 +141,7 @@ def _words(history: History, rows: Iterable[Row]) -> DataFrame:
 
 def _at(rows: DataFrame, others: str, offset: str, words: DataFrame) -> DataFrame:
     """The rows at offsets that are remembered, and others."""
-    word = f"cast(pmod(xxhash64(partition, shiftright({offset}, 6)), {WORDS}) as int)"
+    word = _word(f"shiftright({offset}, 6)")
     return rows.sparkSession.sql(
         f"""
         select * from {{rows}} where {others} or coalesce(

@@ -179,8 +179,6 @@ def test_the_same_is_found_beyond_each_limit(
     history: History, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
     expected = found(history, OF_QUEUES, narrowed=True)
-    if limit == "WORDS":
-        monkeypatch.setattr(narrow_queues, "_SUSPECTS", narrow_queues._SUSPECTS.replace("65536", "1"))
     monkeypatch.setattr(narrow_queues, limit, value)
     assert found(history, OF_QUEUES, narrowed=True) == expected
 
