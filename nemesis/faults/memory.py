@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
 from nemesis.cluster import Node
 from nemesis.effects.memory_limit import MEMORY, limit_above_use
 from nemesis.event import OPEN, Event
@@ -22,6 +24,10 @@ from nemesis.validation import count
 
 LIMIT = 10.0
 """Seconds for the process to run again, if the kernel killed it."""
+
+ATTEMPTS = 5
+"""To set a limit. The kernel refuses one below the use, which may grow by more than the spare memory while the limit
+is being set: by 9 MiB on a machine with three busy processes."""
 
 FILE = "/tmp/.kafkacheck-pressure"
 """A file that the kernel would cache if it had the memory."""
@@ -48,9 +54,13 @@ class Memory(Fault):
         count("memory spare_mb", self.spare_mb)
 
     def inject(self, context: FaultContext) -> None:
-        limit = limit_above_use(context.node, self.spare_mb << 20)
-        context.notes["requested"] = True
-        context.resources.want(context.event, context.node_id, MEMORY, limit)
+        for attempt in Retrying(
+            retry=retry_if_exception_type(OSError), stop=stop_after_attempt(ATTEMPTS), reraise=True
+        ):
+            with attempt:
+                limit = limit_above_use(context.node, self.spare_mb << 20)
+                context.notes["requested"] = True
+                context.resources.want(context.event, context.node_id, MEMORY, limit)
 
     def verify_injected(self, context: FaultContext) -> Proof:
         """Effective when a file larger than the spare memory was written, and use grew by less than half of its size.

@@ -68,6 +68,24 @@ def test_a_broker_that_memory_pressure_killed_is_started_again(fake_run) -> None
     assert fake_run.value("memory-0", "heal")["evidence"]["killed_for_memory"] is True
 
 
+def test_memory_is_measured_again_where_its_use_has_grown_beyond_the_limit(fake_run, monkeypatch) -> None:
+    node, asked = fake_run.cluster.nodes[1], []
+    usual, used = node.limit_memory, node.memory
+
+    def limit_memory(size: int | None) -> None:
+        asked.append(size)
+        if len(asked) == 1:
+            monkeypatch.setattr(node, "memory", lambda: (used()[0] + (20 << 20), used()[1]))
+            raise OSError("unable to set memory limit")
+        usual(size)
+
+    monkeypatch.setattr(node, "limit_memory", limit_memory)
+    fake_run.carry_out(CASES["memory"].event())
+    assert [row["error"] for row in fake_run.rows] == [None] * 2
+    assert asked[1] == asked[0] + (20 << 20)
+    assert fake_run.cluster.clean()
+
+
 def test_a_broker_that_survives_memory_pressure_is_not_called_killed(fake_run) -> None:
     fake_run.cluster.nodes[1].die(137, of_memory=True)
     fake_run.cluster.nodes[1].start()
