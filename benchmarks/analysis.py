@@ -40,9 +40,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -50,8 +47,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pyarrow.parquet as pq
+from checkouts import measured_by, processor_seconds  # of this folder: the checkout may have no such module
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -151,10 +148,10 @@ def measure(calls: dict[str, Callable[[], Counts]], rounds: int) -> Measured:
     found_counts: list[Counts] = []
     for _ in range(rounds):
         for name, call in calls.items():
-            used, began = _cpu(), time.monotonic()
+            used, began = processor_seconds(), time.monotonic()
             found_counts.append(call())
             walls[name].append(time.monotonic() - began)
-            cpus[name].append(_cpu() - used)
+            cpus[name].append(processor_seconds() - used)
             print(
                 f"  {name:16} {walls[name][-1]:7.2f} s {cpus[name][-1]:7.2f} s of processor time", flush=True
             )
@@ -211,20 +208,12 @@ def floor(spark: SparkSession, run: Path, table: str) -> Counts:
 
 def measure_checkout(checkout: Path, run: Path, of: str, rounds: int) -> Measured:
     """As `measure` does it for our checks, of the code of a checkout, in a new process."""
-    call = [sys.executable, __file__, "--measure", "--of", of, "--history", str(run), "--rounds", str(rounds)]
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    *lines, answer = done.stdout.splitlines()
+    lines, answer = measured_by(
+        checkout, __file__, "--measure", "--of", of, "--history", str(run), "--rounds", str(rounds)
+    )
     print("before:", *lines, sep="\n")
-    walls, cpus, found_counts = json.loads(answer)
+    walls, cpus, found_counts = answer
     return walls, cpus, found_counts
-
-
-def _cpu() -> float:
-    """Processor seconds of this process, in which DuckDB runs, and of the JVM."""
-    me = psutil.Process()
-    times = [each.cpu_times() for each in (me, *me.children(recursive=True))]
-    return sum(each.user + each.system for each in times)
 
 
 def main() -> None:

@@ -14,17 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
+from checkouts import measured_by, processor_seconds  # of this folder: the checkout may have no such module
 from rich.console import Console
 from rich.table import Table
 
@@ -98,13 +94,13 @@ def measure(folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
     for name in ("few", "many"):
         walls, cpus = [], []
         for _ in range(rounds + 1):
-            used, began = _cpu(), time.monotonic()
+            used, began = processor_seconds(), time.monotonic()
             fit(spark, 10_000_000)
             history = load(spark, sources(spark, [folder / name]))
             found, unsearched = find_cycles(history, examples=8)
             release(spark, history)
             walls.append(time.monotonic() - began)
-            cpus.append(_cpu() - used)
+            cpus.append(processor_seconds() - used)
             assert not unsearched, unsearched
         results[name] = {
             "s": statistics.median(walls[1:]),
@@ -115,25 +111,10 @@ def measure(folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
     return results
 
 
-def _cpu() -> float:
-    """Processor seconds of this process and of the JVM."""
-    me = psutil.Process()
-    times = [each.cpu_times() for each in (me, *me.children(recursive=True))]
-    return sum(each.user + each.system for each in times)
-
-
 def _peak() -> int:
     """Bytes, of this process."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) << 10
-
-
-def _of_checkout(checkout: Path, folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
-    call = [sys.executable, __file__, "--measure", str(folder), "--rounds", str(rounds)]
-    environment: Mapping[str, str] = {**os.environ, "PYTHONPATH": str(checkout)}
-    answer = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    result: dict[str, dict[str, Any]] = json.loads(answer.stdout.splitlines()[-1])
-    return result
 
 
 def main() -> None:
@@ -157,7 +138,7 @@ def main() -> None:
         for name, times in (("few", 1), ("many", 10)):
             make(options.transactions * times, Path(scratch) / name)
         results = {
-            name: _of_checkout(checkout, Path(scratch), options.rounds)
+            name: measured_by(checkout, __file__, "--measure", scratch, "--rounds", str(options.rounds))[1]
             for name, checkout in checkouts.items()
         }
     found = [{name: of["found"] for name, of in each.items()} for each in results.values()]

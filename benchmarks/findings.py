@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-import psutil
+from checkouts import measured_by, processor_seconds  # of this folder: the checkout may have no such module
 from rich.console import Console
 from rich.table import Table
 
@@ -43,10 +40,10 @@ def measure(runs: dict[str, Path], records: int, rounds: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for _ in range(rounds + 1):
         for name, run in runs.items():
-            used, began = _cpu(), time.monotonic()
+            used, began = processor_seconds(), time.monotonic()
             (verdict,) = analyze(spark, [run], strict=True).values()
             walls[name].append(time.monotonic() - began)
-            cpus[name].append(_cpu() - used)
+            cpus[name].append(processor_seconds() - used)
             data = json.loads(verdict.to_json())
             found[name] = [data["findings"], data["causes"]]
     return {
@@ -57,21 +54,6 @@ def measure(runs: dict[str, Path], records: int, rounds: int) -> dict[str, Any]:
         }
         for name in runs
     }
-
-
-def _cpu() -> float:
-    """Processor seconds of this process and of the JVM."""
-    me = psutil.Process()
-    times = [each.cpu_times() for each in (me, *me.children(recursive=True))]
-    return sum(each.user + each.system for each in times)
-
-
-def _of_checkout(checkout: Path, arguments: list[str]) -> dict[str, Any]:
-    call = [sys.executable, __file__, "--measure", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    answer = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    result: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
-    return result
 
 
 def main() -> None:
@@ -96,7 +78,10 @@ def main() -> None:
         for name, lost_one in kinds.items():
             write_compacted(Shape(records=options.records, lost_one=lost_one), Path(folder) / name)
         sizes = ["--records", str(options.records), "--rounds", str(options.rounds)]
-        results = {name: _of_checkout(checkout, [folder, *sizes]) for name, checkout in checkouts.items()}
+        results = {
+            name: measured_by(checkout, __file__, "--measure", folder, *sizes)[1]
+            for name, checkout in checkouts.items()
+        }
     everything = [[each[kind]["found"] for kind in kinds] for each in results.values()]
     assert all(found == everything[0] for found in everything), "the checkouts differ in what they find"
     findings = {each["anomaly"]: each["count"] for each in results["now"]["broken"]["found"][0]}

@@ -34,7 +34,7 @@ def stories(story: Any) -> dict[str, Any]:
         "unknown": story().send(ONE, 0).poll(ONE, 0),
         "unfinished": queues.never_delivered(story()),
         "half": snapshots.half_passed(story()),
-        # The logs of a topic before and after it are told apart, which makes the plans of all facts deeper.
+        # A topic that is created again has new logs. To tell them from the old ones, all facts have deeper plans.
         "recreated": recreations.lost_after_a_recreation(story()),
         "again": queues.accepted_and_delivered_again(story()),
     }
