@@ -161,12 +161,13 @@ def test_what_the_client_refuses_is_a_failure(cluster: MockCluster) -> None:
 
 
 def test_without_a_leader_nothing_is_sent() -> None:
-    with mock_cluster() as cluster:
-        cluster.create("t")
+    # Of several brokers, one that still runs would name a stopped one as the leader, as real brokers do not, and this
+    # library would neither send nor expire a batch.
+    with mock_cluster(brokers=1) as cluster:
+        cluster.create("t", copies=1)
         one = producer(cluster, delivery_timeout_ms=1500, request_timeout_ms=800)
         assert outcome(one).type == "ok"
-        for broker in (1, 2, 3):
-            cluster.stop(broker)
+        cluster.stop(1)
         # The library learns of it with the first one, which may have been written to a socket.
         outcome(one)
         assert outcome(one) == Outcome("fail", None, "KafkaTimeoutError")
