@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analyzers.causes import (
     derive,
     evidence,
@@ -77,6 +79,7 @@ EXPLAINED = {
 """Mutants that change no outcome, with the reason."""
 
 
+@pytest.mark.nightly
 def test_no_rule_of_causes_can_be_altered_unnoticed() -> None:
     """The table of hints and the list of momentary faults are data with tests of their own."""
     altered = [each for module in MODULES for each in mutants(module, LOGIC, skip=["HINTS", "MOMENTARY"])]

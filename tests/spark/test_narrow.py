@@ -57,7 +57,12 @@ def everything(history: History) -> list[Found]:
     return each
 
 
-@pytest.mark.parametrize("in_one_piece", [True, False], ids=["computed again", "shared tables"])
+# By day, test_planted.py and test_oracles.py find the same in one piece.
+@pytest.mark.parametrize(
+    "in_one_piece",
+    [pytest.param(True, marks=pytest.mark.nightly), False],
+    ids=["computed again", "shared tables"],
+)
 def test_narrowed_facts_find_the_same(history: History, everything: list[Found], in_one_piece: bool) -> None:
     assert found(replace(history, in_one_piece=in_one_piece), NARROWED, narrowed=True) == everything
 

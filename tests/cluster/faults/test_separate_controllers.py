@@ -18,7 +18,8 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.fault_run import LONG, Injection, unproved
 from tests.support.real_cluster import own
 
-pytestmark = pytest.mark.cluster
+# By day, test_kafka.py adds and removes brokers, and ../test_network.py verifies overlapping partitions.
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,6 @@ def test_each_broker_of_a_majority_ring_reaches_a_majority(four: DockerCluster) 
     lifecycle.wait_settled(four)
 
 
-@pytest.mark.nightly
 def test_a_controller_states_its_time_in_a_thread_dump(four: DockerCluster) -> None:
     with Injection(four, clock("controllers", lasting=LONG, offset=-3600), topic="t") as injection:
         evidence = injection.injected["evidence"]
