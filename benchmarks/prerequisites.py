@@ -40,12 +40,12 @@ def require_package(name: str, *, version: str, purpose: str) -> None:
 
 
 def require_history(run: Path) -> None:
-    """End the benchmark if a run directory has no compacted records."""
+    """End the benchmark if a run directory has no compacted table."""
     if not run.is_dir():
         _end(f"run directory {run} does not exist")
-    if not list((run / "history" / "records").glob("*.parquet")):
+    if not list((run / "history").glob("*/*.parquet")):
         _end(
-            f"{run} holds no history/records/*.parquet. Segments become such files with `kafkacheck analyze {run}`, "
+            f"{run} holds no history/*/*.parquet. Segments become such files with `kafkacheck analyze {run}`, "
             f"and benchmarks/histories.py makes histories of any size"
         )
 
