@@ -7,19 +7,36 @@ from pyspark.sql import DataFrame
 from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
-_INSPECTIONS = """
-    with asked as (
+FEW = 100_000
+"""Different texts, about 10 MB, up to which each is parsed once and broadcast. With more, each row is parsed."""
+
+_ASKED = """
+    asked as (
         select topic, run, f = 'alter' as is_change, type, process, op, invoked, completed,
-            coalesce(value, '{{}}') as text
+            value as text
         from {operations} where f = 'alter' and type <> 'fail' or f = 'inspect' and type = 'ok'
-    ), texts as (
-        select text, from_json(
-            text, 'change string, node int, exists boolean, partitions int, retention_ms bigint'
-        ) as value from (select distinct text from asked)
+    )
+"""
+
+_TEXTS = f"with {_ASKED} select approx_count_distinct(text) as texts from asked"
+
+_PARSED = (
+    "from_json(text, 'change string, node int, exists boolean, partitions int, retention_ms bigint') as value"
+)
+
+EACH = f"select *, {_PARSED} from asked"
+ONCE = f"""
+    select /*+ BROADCAST(texts) */ * from asked
+        left join (select text, {_PARSED} from (select distinct text from asked)) as texts using (text)
+"""
+
+_INSPECTIONS = f"""
+    with {_ASKED}, described as (
+        parsed_texts
     ), moments as (
         select topic, run, if(is_change, invoked, completed) as at, is_change, type, process, op, invoked, completed,
             value.change, value.node, value.exists as there, value.partitions, value.retention_ms as retention
-        from asked join texts using (text)
+        from described
     ), ordered as (
         select run, topic, is_change, process, op, invoked, completed, node, there, partitions, retention,
             max(type = 'info') over before as unknown,
@@ -56,4 +73,5 @@ def inspections(history: History) -> DataFrame:
       last setting that a change stated, null for none; expected, reported: all of this as text.
     - unclear: whether one of these changes has an unknown outcome, or was not acknowledged when the inspection began.
     """
-    return history.sql(_INSPECTIONS)
+    has_few = not history.in_one_piece and history.rows(_TEXTS)[0].texts <= FEW
+    return history.sql(_INSPECTIONS.replace("parsed_texts", ONCE if has_few else EACH))

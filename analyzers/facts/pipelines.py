@@ -32,8 +32,9 @@ _OUTPUTS = """
 
 INPUTS = f"""
     inputs as (
-        select run, topic, partition, value, min(offset) filter (where f = 'poll') as offset,
-            max(offset) filter (where f = 'poll') as last_offset, min(invoked) filter (where f = 'send') as fed,
+        select /*+ BROADCAST(pipelines) */ run, topic, partition, value,
+            min(offset) filter (where f = 'poll') as offset, max(offset) filter (where f = 'poll') as last_offset,
+            min(invoked) filter (where f = 'send') as fed,
             max(key) as key
         from {{records}} left semi join pipelines using (run, topic, partition)
         where f = 'send' or (final and {POLLED})
@@ -88,8 +89,8 @@ def inputs(history: History) -> DataFrame:
             select run, sink, value, array_sort(collect_list(struct(sink_partition, at, written))) as got
             from {{outputs}} group by value, run, sink
         ), joined as (
-            select run, topic, partition, value, offset, last_offset, fed, sink, guarantee,
-                position, coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
+            select /*+ BROADCAST(pipelines) */ run, topic, partition, value, offset, last_offset, fed, sink,
+                guarantee, position, coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
             from inputs join pipelines using (run, topic, partition) left join made using (value, run, sink)
             where offset is not null
         ), reached as (
@@ -126,8 +127,8 @@ def output_order(history: History) -> DataFrame:
     return history.sql(
         f"""
         with {PIPELINES}, {INPUTS}, {WATCHED}, placed as (
-            select run, topic, partition, key, value, offset, fed, sink, sink_partition,
-                min(struct(at, written)) as first
+            select /*+ BROADCAST(pipelines) */ run, topic, partition, key, value, offset, fed, sink,
+                sink_partition, min(struct(at, written)) as first
             from inputs join pipelines using (run, topic, partition)
                 join {{outputs}} as outputs using (value, run, sink)
             where guarantee = 'order-per-key' and key is not null
@@ -156,9 +157,11 @@ def strange_outputs(history: History) -> DataFrame:
     return history.sql(
         f"""
         with {PIPELINES}, fed as (
-            select run, sink, value from {{records}} join pipelines using (run, topic, partition) where f = 'send'
+            select /*+ BROADCAST(pipelines) */ run, sink, value
+            from {{records}} join pipelines using (run, topic, partition) where f = 'send'
         )
-        select distinct run, sink as topic, sink_partition as partition, at as offset, written
+        select /*+ BROADCAST(pipelines) */ distinct run, sink as topic, sink_partition as partition, at as offset,
+            written
         from {{outputs}} left semi join pipelines using (run, sink) left anti join fed using (value, run, sink)
     """,
         outputs=outputs(history),

@@ -80,7 +80,9 @@ _REMOVALS = f"""
         select run, min(invoked) as final_phase from {{operations}}
         where f = 'phase' and get_json_object(value, '$.phase') = 'final' group by run
     ), combined as (
-        select run, topic, partition, top, until, isolated, final_phase, final_start, deleted_to, seen_start,
+        select /*+ BROADCAST(settings), BROADCAST(removers), BROADCAST(deleted), BROADCAST(observed),
+                BROADCAST(phases), BROADCAST(final_reads), BROADCAST(replaced) */
+            run, topic, partition, top, until, isolated, final_phase, final_start, deleted_to, seen_start,
             coalesce(unlocated, false) as unlocated, coalesce(gone, false) as gone,
             least as retention,
             unlimited and not incomplete and coalesce(least >= (until - since) / 1000000, true) as stays

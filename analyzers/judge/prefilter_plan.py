@@ -121,7 +121,7 @@ def _seen(
         name="sightings",
         says="a record: where which value was seen, and flags of what else it shows",
         sql=f"""
-        select {LOG_COLUMNS}, if(f = 'poll' or type = 'ok', offset, null) as at,
+        select /*+ BROADCAST(final_reads) */ {LOG_COLUMNS}, if(f = 'poll' or type = 'ok', offset, null) as at,
             if({OF_VALUES}, value, null) as value, if(f = 'send', invoked, null) as begun,
             if({OF_VALUES} and f = 'poll', completed, null) as returned, {said} as flags
         from {{records}} left join final_reads using ({LOG_COLUMNS})

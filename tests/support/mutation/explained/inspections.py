@@ -20,9 +20,10 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "_INSPECTIONS: r coalesce(changed.completed > invoked, false) as unclear, changed.change = "
         "'delete' -> r coalesce(changed.completed > invoked, true) as unclear, changed.change = 'delete'",
     ),
-    "rows of one nanosecond stay in the order of the table, which has the change first": (
-        "_INSPECTIONS:  (\\n partition by topic, run order by at, not is_change rows between unbounded "
-        "preceding and cu ->  (\\n partition by topic, run order by at rows between unbounded preceding "
-        "and cu",
+    "only large histories parse each text once: tests/spark/test_parsed_texts.py shows it": (
+        "ONCE: f'\\n select /*+ BROADCAST(texts) */ * from asked\\n left join (select text, {_PARSED} from "
+        "(select distinct text from asked)) as texts using (text)\\n' -> f'\\n select /*+ "
+        "BROADCAST(texts) */ * from asked\\n join (select text, {_PARSED} from (select distinct text from "
+        "asked)) as texts using (text)\\n'",
     ),
 }

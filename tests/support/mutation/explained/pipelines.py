@@ -4,8 +4,8 @@ from __future__ import annotations
 
 BY_REASON: dict[str, tuple[str, ...]] = {
     "a value is sent once": (
-        "INPUTS: ter (where f = 'poll') as last_offset, min(invoked) filter (where f = 'send') as f "
-        "-> ter (where f = 'poll') as last_offset, max(invoked) filter (where f = 'send') as f",
+        "INPUTS: r (where f = 'poll') as last_offset,\\n min(invoked) filter (where f = 'send') as f "
+        "-> r (where f = 'poll') as last_offset,\\n max(invoked) filter (where f = 'send') as f",
     ),
     "all rows of a value have the key of its record, or none": (
         "INPUTS: d) filter (where f = 'send') as fed,\\n max(key) as key\\n from {{records}} left sem "
