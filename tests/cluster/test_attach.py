@@ -100,6 +100,7 @@ def test_faults_work_and_no_sidecar_is_left(engine: Any, project: str) -> None:
         assert again.healthy(), "what was frozen runs, what was killed is started"
 
 
+@pytest.mark.nightly
 def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     engine.api.kill(f"{project}_kafka3_1")

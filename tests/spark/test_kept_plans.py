@@ -81,10 +81,9 @@ def test_verdicts_of_kept_plans_are_those_of_new_ones(
     assert anew.items() <= separate.items()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("reads_files")
-@pytest.mark.parametrize(
-    "files", [pytest.param(1000, marks=pytest.mark.nightly), 2], ids=["files of each run", "one file"]
-)
+@pytest.mark.parametrize("files", [1000, 2], ids=["files of each run", "one file"])
 def test_verdicts_on_several_runs_are_those_on_each(
     spark: Any, monkeypatch: pytest.MonkeyPatch, separate: dict[str, Any], files: int
 ) -> None:

@@ -9,16 +9,16 @@ import pytest
 
 from benchmarks.live import Session, ratios, replay
 
-pytestmark = pytest.mark.spark
+# By day, test_live.py and test_live_borders.py judge windows.
+pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(900)]
+
+WINDOWS = 40
 
 
-@pytest.mark.parametrize(
-    "windows", [3, pytest.param(40, marks=[pytest.mark.nightly, pytest.mark.timeout(900)])]
-)
-def test_each_lost_write_is_reported_once(spark: Any, tmp_path: Path, windows: int) -> None:
-    figures = replay(tmp_path, Session(spark), hours=windows * 40 / 3600, rate=20, window=40, lost_per=40)
-    assert (figures["windows"], figures["lost"], figures["missed"]) == (windows, windows, 0)
+def test_each_lost_write_is_reported_once(spark: Any, tmp_path: Path) -> None:
+    figures = replay(tmp_path, Session(spark), hours=WINDOWS * 40 / 3600, rate=20, window=40, lost_per=40)
+    assert (figures["windows"], figures["lost"], figures["missed"]) == (WINDOWS, WINDOWS, 0)
     # An offset that readers show with another value than its acknowledgement.
-    assert figures["found"] == {"lost-write": windows, "offset-reuse": windows}
+    assert figures["found"] == {"lost-write": WINDOWS, "offset-reuse": WINDOWS}
     assert len(figures["said"]) == 2
     assert ratios(figures).keys() == {"python", "jvm", "heap", "time"}

@@ -78,6 +78,7 @@ def test_most_of_the_runs_are_read_from_all_files(runs: list[Path], loaded: Any)
     assert len(read_of(part, "operations")) == len(runs)
 
 
+@pytest.mark.nightly
 def test_a_part_of_runs_in_buckets(spark: Any, loaded: Any, tmp_path: Path) -> None:
     """Still in buckets, so that grouping by log needs no shuffle."""
     runs = [tmp_path / f"it's {number}" for number in range(MANY)]
