@@ -249,7 +249,7 @@ def main() -> None:
     require_java()
     if not (options.facts or options.than):
         require_package("duckdb", version="2.0.0", purpose="The comparison with DuckDB")
-    if options.history and not options.measure:  # which was made or looked at by the process that measures
+    if options.history and not options.measure:  # with --measure, the parent process has done it
         require_history(options.history)
     with tempfile.TemporaryDirectory() as scratch:
         run, expected = options.history, None

@@ -8,7 +8,8 @@ from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 FEW = 100_000
-"""Different texts, about 10 MB, up to which each is parsed once and broadcast. With more, each row is parsed."""
+"""Up to this number of different texts, about 10 MB, each is parsed once and broadcast. With more, the text of each
+row is parsed."""
 
 _ASKED = """
     asked as (
@@ -24,8 +25,8 @@ _PARSED = (
     "from_json(text, 'change string, node int, exists boolean, partitions int, retention_ms bigint') as value"
 )
 
-EACH = f"select *, {_PARSED} from asked"
-ONCE = f"""
+_EACH = f"select *, {_PARSED} from asked"
+_ONCE = f"""
     select /*+ BROADCAST(texts) */ * from asked
         left join (select text, {_PARSED} from (select distinct text from asked)) as texts using (text)
 """
@@ -74,4 +75,4 @@ def inspections(history: History) -> DataFrame:
     - unclear: whether one of these changes has an unknown outcome, or was not acknowledged when the inspection began.
     """
     has_few = not history.in_one_piece and history.rows(_TEXTS)[0].texts <= FEW
-    return history.sql(_INSPECTIONS.replace("parsed_texts", ONCE if has_few else EACH))
+    return history.sql(_INSPECTIONS.replace("parsed_texts", _ONCE if has_few else _EACH))

@@ -1,4 +1,4 @@
-"""Topics that brokers describe are compared alike, whether each text is parsed once or the text of each row."""
+"""Inspections of topics are compared alike, whether each different text is parsed once, or the text of each row."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "'delete' -> r coalesce(changed.completed > invoked, true) as unclear, changed.change = 'delete'",
     ),
     "only large histories parse each text once: tests/spark/test_parsed_texts.py shows it": (
-        "ONCE: f'\\n select /*+ BROADCAST(texts) */ * from asked\\n left join (select text, {_PARSED} from "
+        "_ONCE: f'\\n select /*+ BROADCAST(texts) */ * from asked\\n left join (select text, {_PARSED} from "
         "(select distinct text from asked)) as texts using (text)\\n' -> f'\\n select /*+ "
         "BROADCAST(texts) */ * from asked\\n join (select text, {_PARSED} from (select distinct text from "
         "asked)) as texts using (text)\\n'",
