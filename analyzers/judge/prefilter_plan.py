@@ -31,6 +31,10 @@ BLOCK_BITS = 4
 """A block is 16 offsets. Two times of a block suffice to rule out that any of its sends was overtaken, so that only
 the sends of few blocks have to be sorted."""
 
+AREA_BITS = 10
+"""An area is 1,024 offsets. Areas with such blocks are looked up in a table in memory, which has at most one row for
+each."""
+
 FLAGS: Mapping[str, str] = {
     **SEEN,
     "settled": f"{ACKED} and (coalesce(completed <= final_invoked, false) or offset < final_end)",
@@ -184,7 +188,8 @@ def _overtaking() -> Iterator[Step]:
         name="acknowledged",
         says="an acknowledged send",
         sql=f"""
-        select {LOG_COLUMNS}, shiftright(offset, {BLOCK_BITS}) as block, offset, invoked, completed
+        select {LOG_COLUMNS}, shiftright(offset, {AREA_BITS}) as area, shiftright(offset, {BLOCK_BITS}) as block,
+            offset, invoked, completed
         from {{records}} where {ACKED} and offset is not null
         """,
     )
@@ -208,20 +213,22 @@ def _overtaking() -> Iterator[Step]:
     )
     yield Step(
         name="crowded",
-        says="a block in which a send may have been overtaken, or the block of the send that may have overtaken it",
+        says="the area of a block in which a send may have been overtaken, or of the send that may have overtaken it",
         sql=f"""
-        select {LOG_COLUMNS}, explode(array(block, coalesce(later.block, block))) as block
+        select {LOG_COLUMNS}, explode(transform(
+            array(block, coalesce(later.block, block)), each -> shiftright(each, {AREA_BITS - BLOCK_BITS})
+        )) as area
         from neighbours where first <= last or later.at <= last
         """,
     )
     yield Step(
         name="overtaken",
-        says="a send of a crowded block, and when the first send to a higher offset was acknowledged",
+        says="a send of a crowded area, and when the first send to a higher offset was acknowledged",
         sql=f"""
-        select run, invoked, min(completed) over (
+        select /*+ SHUFFLE_HASH(crowded) */ run, invoked, min(completed) over (
             partition by {LOG_COLUMNS} order by offset desc range between unbounded preceding and 1 preceding
         ) as overtaken
-        from acknowledged left semi join crowded using ({LOG_COLUMNS}, block)
+        from acknowledged left semi join crowded using ({LOG_COLUMNS}, area)
         """,
     )
 
