@@ -29,24 +29,17 @@ def conflicts(history: History) -> DataFrame:
     """
     seen = f"value is not null and offset is not null and (({ACKED}) or ({POLLED}))"
     views = history.records.where(seen).where(history.value_filter)
-    several = (
-        views.groupBy(*LOG, "offset")
-        .agg(F.min("value").alias("low"), F.max("value").alias("high"))
-        .where("low < high")
-        .select(*LOG, "offset")
-    )
-    # Only the few values that share an offset are aggregated further.
-    spans = (
-        views.join(F.broadcast(several), [*LOG, "offset"], "left_semi")
-        .groupBy(*LOG, "offset", "value")
-        .agg(
-            F.expr(f"min({SERVED}) as first"),
-            F.expr(f"max({SERVED}) as last"),
-            F.expr("min(leader_epoch) as low_epoch"),
-            F.expr("max(leader_epoch) as high_epoch"),
-            F.expr("max(completed) filter (where f = 'send') as acked_at"),
-            F.expr("min(completed) filter (where f = 'poll') as polled_at"),
-        )
+    if history.value_filter == "true":
+        # Only the few values that share an offset are aggregated further. To find these offsets takes another pass
+        # over the records, which does not pay where the filter leaves few offsets.
+        views = views.join(F.broadcast(_shared(views)), [*LOG, "offset"], "left_semi")
+    spans = views.groupBy(*LOG, "offset", "value").agg(
+        F.expr(f"min({SERVED}) as first"),
+        F.expr(f"max({SERVED}) as last"),
+        F.expr("min(leader_epoch) as low_epoch"),
+        F.expr("max(leader_epoch) as high_epoch"),
+        F.expr("max(completed) filter (where f = 'send') as acked_at"),
+        F.expr("min(completed) filter (where f = 'poll') as polled_at"),
     )
     line = Window.partitionBy(*LOG, "offset").orderBy("first", "value")
     return (
@@ -64,4 +57,15 @@ def conflicts(history: History) -> DataFrame:
             F.expr("max(first) as time"),
             F.expr("coalesce(max(acked_at), min(polled_at)) as settled"),
         )
+        .where("low < high")
+    )
+
+
+def _shared(views: DataFrame) -> DataFrame:
+    """The offsets at which several values were seen. Columns: those of `LOG`, offset."""
+    return (
+        views.groupBy(*LOG, "offset")
+        .agg(F.min("value").alias("low"), F.max("value").alias("high"))
+        .where("low < high")
+        .select(*LOG, "offset")
     )

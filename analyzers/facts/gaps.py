@@ -16,13 +16,11 @@ BLOCK = 6
 """A block is 64 offsets. The bits of one number show which of them hold records."""
 
 PLACE = f"cast(offset & {(1 << BLOCK) - 1} as int)"
-BITS = {
-    # A poll without isolation gets what any poll got.
-    "polled": "f = 'poll'",
-    # A poll of committed records gets what other such polls got.
-    "committed": "f = 'poll' and committed",
-    "known": "true",
-}
+KNOWN = {"known": "true", "polled": "f = 'poll'"}
+"""What a step of a send left out, and what a step of polls without isolation did: these get what any poll got."""
+
+COMMITTED = {"committed": "f = 'poll' and committed"}
+"""What a step of polls of committed records left out: these get what other such polls got."""
 
 
 @fact()
@@ -39,7 +37,8 @@ def gaps(history: History) -> DataFrame:
     steps = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
     # Compaction may have removed what another reader got earlier.
     left_out = without_compacted(steps, history)
-    seen = "case when f = 'send' then {0}known{1} when committed then {0}committed{1} else {0}polled{1} end"
+    isolated = "when committed then {0}committed{1} " if history.has_isolation else ""
+    seen = f"case when f = 'send' then {{0}}known{{1}} {isolated}else {{0}}polled{{1}} end"
     return (
         left_out.withColumn("block", F.expr(f"shiftright(offset, {BLOCK})"))
         .join(_blocks(history), [*LOG, "block"], "left")
@@ -54,20 +53,21 @@ def gaps(history: History) -> DataFrame:
 def _blocks(history: History) -> DataFrame:
     """Per block of a log with a record: its bits, and the highest offset with a record in the blocks before."""
     records = history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
+    which = KNOWN | COMMITTED if history.has_isolation else KNOWN
     bits = [
-        F.expr(f"coalesce(bit_or(shiftleft(1L, {PLACE})) filter (where {which}), 0L) as bits_{name}")
-        for name, which in BITS.items()
+        F.expr(f"coalesce(bit_or(shiftleft(1L, {PLACE})) filter (where {where}), 0L) as bits_{name}")
+        for name, where in which.items()
     ]
-    # Joined block by block: a union with the records would shuffle all of them, where they lie in buckets.
-    blocks = (
-        records.groupBy(*LOG, F.expr(f"shiftright(offset, {BLOCK}) as block"))
-        .agg(*bits)
-        .join(_acknowledged_blocks(history), [*LOG, "block"], "left")
-        .withColumn("bits_committed", F.expr("bits_committed | coalesce(bits_acknowledged, 0L)"))
-        .drop("bits_acknowledged")
-    )
+    blocks = records.groupBy(*LOG, F.expr(f"shiftright(offset, {BLOCK}) as block")).agg(*bits)
+    if history.has_isolation:
+        # Joined block by block: a union with the records would shuffle all of them, where they lie in buckets.
+        blocks = (
+            blocks.join(_acknowledged_blocks(history), [*LOG, "block"], "left")
+            .withColumn("bits_committed", F.expr("bits_committed | coalesce(bits_acknowledged, 0L)"))
+            .drop("bits_acknowledged")
+        )
     before = Window.partitionBy(*LOG).orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
-    for name in BITS:
+    for name in which:
         top = F.expr(highest(f"bits_{name}"))
         blocks = blocks.withColumn(f"{name}_before", F.max(top).over(before))
     return blocks

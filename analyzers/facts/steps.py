@@ -32,7 +32,8 @@ def steps(history: History) -> DataFrame:
 
 def log_steps(history: History) -> DataFrame:
     """As `steps`, without those of keys, but with the steps of group members into another generation."""
-    return history.records.where(DONE).selectExpr(*COLUMNS).unionByName(_into_generations(history))
+    done = history.records.where(DONE).selectExpr(*COLUMNS)
+    return done.unionByName(_into_generations(history)) if history.has_generations else done
 
 
 def _of_keys(history: History) -> DataFrame:

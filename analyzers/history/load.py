@@ -80,6 +80,10 @@ class History:
     has_compaction: bool = True
     """Whether the settings of some topic allow compaction. False where the recorded settings of all topics are known
     not to, so that facts need not look for records that compaction removed."""
+    has_generations: bool = True
+    """Whether some member of a group may have polled. False where the tally knows that none did."""
+    has_isolation: bool = True
+    """Whether some reader may have polled committed records only. False where the tally knows that none did."""
 
     lengths_here: Callable[[], pa.Table] | None = None
     """The table ``{lengths}``: run, topic, partition, top, until and isolated (see `analyzers.facts.removals`) of

@@ -27,7 +27,7 @@ from analyzers.judge.lengths import lengths
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
 from analyzers.judge.propagation import propagations, spread
 from analyzers.judge.staleness import measured_runs, stalenesses
-from analyzers.judge.tally import Tally, has_removals, session_filter, tally
+from analyzers.judge.tally import Tally, has_generations, has_isolation, has_removals, session_filter, tally
 from analyzers.spark.session import is_alive
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.propagation import Propagation
@@ -118,6 +118,8 @@ def examine(
             logs,
             session_filter=session_filter(tallies),
             has_removals=has_removals(tallies),
+            has_generations=has_generations(tallies),
+            has_isolation=has_isolation(tallies),
             # The tally does not know the incarnations of a topic.
             lengths_here=partial(lengths, tallies) if logs is history else None,
         )

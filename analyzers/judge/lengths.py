@@ -24,7 +24,7 @@ def lengths(tallies: Mapping[str, Tally]) -> pa.Table:
         for client in of_run.polled:
             log = client.topic, client.partition
             tops[log] = most(tops.get(log), client.top)
-            if client.committed:
+            if client.final and client.committed:
                 isolated.add(log)
         rows += [(run, *log, top, of_run.until, log in isolated) for log, top in tops.items()]
     return pa.Table.from_pylist([dict(zip(LENGTHS.names, row, strict=True)) for row in rows], schema=LENGTHS)

@@ -113,7 +113,7 @@ class Tally:
     polled: list[Row] = field(default_factory=list)
     """Per client and log: process, topic, partition, n (records polled), top (the highest offset), last (ns, the last
     completion), final (by final reads), grouped (as a member of a group), got (ns, the last record with an offset
-    that it polled outside of groups), committed (records of final reads with read_committed)."""
+    that it polled outside of groups), committed (records that it polled with read_committed)."""
     progress: RunProgress = field(default_factory=RunProgress)
     replication: Replication | None = None
     """None without faults, and without samples."""
@@ -274,12 +274,22 @@ def has_removals(tallies: Mapping[str, Tally]) -> bool:
     return any(run.has_removals for run in tallies.values())
 
 
+def has_generations(tallies: Mapping[str, Tally]) -> bool:
+    """Whether some member of a group polled a record."""
+    return any(client.grouped for run in tallies.values() for client in run.polled)
+
+
+def has_isolation(tallies: Mapping[str, Tally]) -> bool:
+    """Whether some reader polled a record with read_committed."""
+    return any(client.committed for run in tallies.values() for client in run.polled)
+
+
 _TALLY = f"""
     with done as (
         select run, topic, partition, f = 'send' as is_send,
             case type when 'ok' then 1 when 'fail' then 2 else 3 end as outcome, session, process, assignment,
             generation, invoked, completed, offset,
-            coalesce(final, false) as final, coalesce(final and committed, false) as committed,
+            coalesce(final, false) as final, coalesce(f = 'poll' and committed, false) as committed,
             f = 'send' and source is not null as copy, f = 'send' and amount is not null as transfer,
             if(f = 'poll' and offset is not null and generation is null, {TIME}, null) as got,
             previous is not null and within is null as loose,

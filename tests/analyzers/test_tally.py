@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.sql import Row
 
 from analyzers.history.incarnations import Change, recreated
 from analyzers.history.load import MANY_RUNS
-from analyzers.judge.tally import Tally, has_removals, session_filter
+from analyzers.judge.tally import Tally, has_generations, has_isolation, has_removals, session_filter
 
 ONE, OTHER = ("t", 0), ("t", 1)
 
@@ -25,6 +26,13 @@ ONE, OTHER = ("t", 0), ("t", 1)
 def test_nothing_was_removed_where_final_reads_begin_at_0(counts: dict[str, Any], removals: bool) -> None:
     assert Tally(**counts).has_removals is removals
     assert has_removals({"a": Tally(), "b": Tally(**counts)}) is removals
+
+
+@pytest.mark.parametrize(("grouped", "committed"), [(False, 0), (True, 0), (False, 1)])
+def test_any_client_of_any_run_may_be_in_a_group_or_isolated(grouped: bool, committed: int) -> None:
+    client = Row(grouped=grouped, committed=committed)
+    tallies = {"a": Tally(polled=[Row(grouped=False, committed=0)]), "b": Tally(polled=[client])}
+    assert (has_generations(tallies), has_isolation(tallies)) == (grouped, committed > 0)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,20 @@ BY_REASON: dict[str, tuple[str, ...]] = {
     "the prefilter narrows the fact down, here to all values; test_prefilter is about that": (
         "conflicts: history.records.where(seen).where(history.value_filter) -> history.records.where(seen)",
     ),
+    "to choose the offsets with several values beforehand only saves work": (
+        "_shared: 'low < high' -> 'low <= high'",
+        "_shared: views.groupBy(*LOG, 'offset').agg(F.min('value').alias('low'), "
+        "F.max('value').alias('high')).where('low < high') -> views.groupBy(*LOG, "
+        "'offset').agg(F.min('value').alias('low'), F.max('value').alias('high'))",
+        "conflicts: [*LOG, 'offset'] -> [*LOG]",
+        "conflicts: views.join(F.broadcast(_shared(views)), [*LOG, 'offset'], 'left_semi') -> views",
+    ),
+    "offsets with one value are left out before, if the prefilter does not narrow the fact down; test_planted is about "
+    "that": (
+        "conflicts: 'low < high' -> 'low <= high'",
+        "conflicts: acked_at), min(polled_at)) as settled')).where('low < high') -> acked_at), "
+        "min(polled_at)) as settled'))",
+    ),
     "null is equal to nothing, above nothing, and the least in an order": (
         "conflicts: f'value is not null and offset is not null and (({ACKED}) or ({POLLED}))' -> f' "
         "value is not null and (({ACKED}) or ({POLLED})) '",

@@ -7,7 +7,7 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "_blocks: f\"offset is not null and (f = 'poll' or ({ACKED}))\" -> f\" (f = 'poll' or ({ACKED})) \"",
     ),
     "only polls have the column": (
-        "BITS: \"f = 'poll' and committed\" -> ' committed '",
+        "COMMITTED: \"f = 'poll' and committed\" -> ' committed '",
         "_acknowledged_blocks: \"f = 'poll' and committed\" -> ' committed '",
     ),
     "null is equal to nothing, above nothing, and the least in an order": (
