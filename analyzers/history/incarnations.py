@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from analyzers.history.fault_events import RECREATE
 from analyzers.history.load import History
 from analyzers.history.sources import Source
+from analyzers.spark.literal import sql_literal
 from workloads.history.schema import NEMESIS
 
 FOREVER = (1 << 63) - 1
@@ -220,8 +221,3 @@ def _literals(of: Cuts) -> Iterable[str]:
     for (run, topic), spans in sorted(of.items()):
         pieces = ", ".join(f"named_struct('since', {since}L, 'until', {until}L)" for since, until in spans)
         yield f"({sql_literal(run)}, {sql_literal(topic)}, array({pieces}))"
-
-
-def sql_literal(text: str) -> str:
-    """A text in a statement."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

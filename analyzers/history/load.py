@@ -22,6 +22,7 @@ from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
 from analyzers.spark.exact_paths import parquet_files
 from analyzers.spark.kept_plans import KeptPlans, kept_plans
+from analyzers.spark.literal import sql_literal
 from analyzers.spark.session import is_embedded, scratch_of
 from analyzers.spark.settings import ONE_PIECE
 from workloads.history.schema import TABLES
@@ -140,14 +141,17 @@ class History:
         for run, topic, partition in places:
             if topic is not None and partition is not None:
                 partitions.setdefault((run, topic), []).append(partition)
-        within = F.lit(False)
-        for (run, topic), some in sorted(partitions.items()):
-            within |= (F.col("run") == run) & (F.col("topic") == topic) & F.col("partition").isin(some)
+        # As one text: with Spark Connect, hundreds of columns would be nested too deeply for Python's protobuf.
+        logs = [
+            f"run = {sql_literal(run)} and topic = {sql_literal(topic)} and partition in ({str(some)[1:-1]})"
+            for (run, topic), some in sorted(partitions.items())
+        ]
+        within = " or ".join(logs) or "false"
         part = self.of_runs({run for run, _, _ in places})
         return replace(
             part,
             records=part.records.where(within),
-            observations=part.observations.where((F.col("kind") != "partition") | within),
+            observations=part.observations.where(f"kind <> 'partition' or {within}"),
         )
 
     def shared_sql(self, statement: str) -> DataFrame:

@@ -14,8 +14,8 @@ from analyzers.causes.follower_reads import CONSEQUENCES as OF_READS
 from analyzers.causes.group_handover import HANDOVER as OF_GROUPS
 from analyzers.facts.members import events
 from analyzers.history.fault_events import FaultEvent
-from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
+from analyzers.spark.literal import sql_literal
 from analyzers.verdict.cause import Cause
 
 MOST_CHANGES = 20_000

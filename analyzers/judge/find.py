@@ -17,10 +17,10 @@ from analyzers.catalogue.check import Check
 from analyzers.causes.evidence import Extent
 from analyzers.facts.fact import Rows
 from analyzers.facts.registry import FACTS
-from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
 from analyzers.judge.prefilter import Suspects, find_suspects
+from analyzers.spark.literal import sql_literal
 from analyzers.spark.named_table import rows_over
 from workloads.history.schema import VALUE_BITS
 

@@ -21,7 +21,6 @@ from analyzers.facts.fact import (
     TRANSFERS,
 )
 from analyzers.facts.steps import DONE
-from analyzers.history.incarnations import sql_literal
 from analyzers.history.load import MANY_RUNS, History
 from analyzers.history.run_progress import RunProgress
 from analyzers.judge.around_faults import COMMITTED, AroundFault, around_faults
@@ -29,6 +28,7 @@ from analyzers.judge.compaction import compacted_topics, removed_by_compaction
 from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
+from analyzers.spark.literal import sql_literal
 from workloads.history.schema import HARNESS, NEMESIS
 
 NOTHING: Counter[str] = Counter()

@@ -15,13 +15,16 @@ from histories import Shape, write_compacted
 from analyzers.judge.analyze import analyze
 from analyzers.spark.session import fit
 from tests.support.standalone import HOME, daemon, executor_settings, free_port, standalone
-from tests.support.stories import queues, recreations, snapshots
+from tests.support.stories import queues, recreations, replication, snapshots
 
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGE = ROOT / "tests" / "support" / "judge_on_master.py"
 ONE = 1 << 40
+
+SUSPICIOUS_LOGS = 150
+"""Python's protobuf accepts 100 messages in one another. The suspicious logs of all runs are in one condition."""
 
 
 def stories(story: Any) -> dict[str, Any]:
@@ -37,6 +40,7 @@ def stories(story: Any) -> dict[str, Any]:
         # A topic that is created again has new logs. To tell them from the old ones, all facts have deeper plans.
         "recreated": recreations.lost_after_a_recreation(story()),
         "again": queues.accepted_and_delivered_again(story()),
+        **{f"contested-{n}": replication.two_leaders_in_one_epoch(story()) for n in range(SUSPICIOUS_LOGS)},
     }
 
 
@@ -52,6 +56,7 @@ def expected(spark: Any, run: Path) -> dict[str, Any]:
     assert {name: one.result for name, one in verdicts.items()} == {
         "good": "valid", "lost": "invalid", "back": "invalid", "unknown": "unknown", "unfinished": "invalid",
         "half": "invalid", "again": "invalid", "recreated": "invalid",
+        **dict.fromkeys((f"contested-{n}" for n in range(SUSPICIOUS_LOGS)), "invalid"),
     }  # fmt: skip
     result: dict[str, Any] = json.loads(json.dumps({name: one.to_json() for name, one in verdicts.items()}))
     return result

@@ -28,8 +28,7 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "conflicts: [*LOG, 'offset'] -> [*LOG]",
         "conflicts: views.join(F.broadcast(_shared(views)), [*LOG, 'offset'], 'left_semi') -> views",
     ),
-    "offsets with one value are left out before, if the prefilter does not narrow the fact down; test_planted is about "
-    "that": (
+    "here offsets with one value are left out before; test_planted is about facts that the prefilter narrows": (
         "conflicts: 'low < high' -> 'low <= high'",
         "conflicts: acked_at), min(polled_at)) as settled')).where('low < high') -> acked_at), "
         "min(polled_at)) as settled'))",
