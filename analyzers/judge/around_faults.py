@@ -34,11 +34,19 @@ class AroundFault:
 
 NOTHING_AROUND = AroundFault()
 
+MANY_EVENTS = 3
+"""Fault events of a run up to which each operation is compared with all of them. With more, operations are counted by
+tenth of a second first, so that the time does not grow with events times operations."""
 
-def around_faults(history: History) -> dict[str, dict[str, AroundFault]]:
-    """By run and event; without events around which nothing happened."""
+TENTH = 100_000_000
+"""ns. With shorter times there are more of them to compare with each event. With longer ones, more operations begin
+or end in one in which a fault does, too."""
+
+
+def around_faults(history: History, *, events: int) -> dict[str, dict[str, AroundFault]]:
+    """By run and event; without events around which nothing happened. events: the most that any of the runs has."""
     found: dict[str, dict[str, AroundFault]] = {}
-    for row in history.rows(_AROUND):
+    for row in history.rows(_BY_TENTH if events > MANY_EVENTS else _ONE_BY_ONE):
         counts = {
             name: count for name, count in row.asDict().items() if name not in ("run", "event", "groups")
         }
@@ -46,7 +54,7 @@ def around_faults(history: History) -> dict[str, dict[str, AroundFault]]:
     return found
 
 
-_AROUND = f"""
+_DONE = f"""
     with stages as (
         select run, get_json_object(value, '$.event') as event, get_json_object(value, '$.stage') as stage,
             invoked, completed
@@ -57,19 +65,42 @@ _AROUND = f"""
             min(invoked) filter (where stage = 'heal') as closing,
             min(completed) filter (where stage = 'heal') as closed
         from stages group by run, event
-    )
-    select /*+ BROADCAST(windows) */ run, event, count_if(f = 'send' and completed < opening) as before,
-        count_if(f = 'send' and invoked >= opened and completed <= coalesce(closing, completed)) as during,
-        count_if(f = 'send' and completed > closed) as after,
-        count_if(is_copy and completed > closed) as copies, count_if(f = 'read' and completed > closed) as reads,
-        count_if(f = 'acknowledgement' and completed > closed) as acknowledgements,
-        count_if(f = 'txn' and completed > closed) as transactions,
-        collect_set(if(f = 'commit' and completed > closed, `group`, null)) as groups
-    from (
-        select run, f, invoked, completed, source is not null as is_copy, null as `group`
+    ), done as (
+        select run, f, invoked, completed, source is not null as is_copy, null as `group`, 1L as n
         from {{records}} where {ACKED} union all
-        select run, f, invoked, completed, false, `group` from {{operations}}
+        select run, f, invoked, completed, false, `group`, 1L from {{operations}}
         where type = 'ok' and (f in ('read', 'commit', 'acknowledgement') or f = 'txn' and {COMMITTED})
-    ) join windows using (run)
+    )
+"""
+
+_COUNTED = f"""
+    , borders as (
+        select distinct run, at div {TENTH} as tenth
+        from (select run, explode(array(opening, opened, closing, closed)) as at from windows)
+    ), counted as (
+        select /*+ BROADCAST(begun), BROADCAST(ended) */ done.run, f, is_copy, `group`,
+            if(begun.tenth is null, invoked div {TENTH} * {TENTH}, invoked) as invoked,
+            if(ended.tenth is null, completed div {TENTH} * {TENTH}, completed) as completed, count(*) as n
+        from done left join borders as begun on done.run = begun.run and invoked div {TENTH} = begun.tenth
+            left join borders as ended on done.run = ended.run and completed div {TENTH} = ended.tenth
+        group by all
+    )
+"""
+"""Where no stage of a fault began or ended in a tenth of a second, it tells on which side of each stage an operation
+began or ended."""
+
+_AROUND = """
+    select /*+ BROADCAST(windows) */ run, event, sum(if(f = 'send' and completed < opening, n, 0)) as before,
+        sum(if(f = 'send' and invoked >= opened and completed <= coalesce(closing, completed), n, 0)) as during,
+        sum(if(f = 'send' and completed > closed, n, 0)) as after,
+        sum(if(is_copy and completed > closed, n, 0)) as copies,
+        sum(if(f = 'read' and completed > closed, n, 0)) as reads,
+        sum(if(f = 'acknowledgement' and completed > closed, n, 0)) as acknowledgements,
+        sum(if(f = 'txn' and completed > closed, n, 0)) as transactions,
+        collect_set(if(f = 'commit' and completed > closed, `group`, null)) as groups
+    from :rows join windows using (run)
     group by run, event
 """
+
+_ONE_BY_ONE = _DONE + _AROUND.replace(":rows", "done")
+_BY_TENTH = _DONE + _COUNTED + _AROUND.replace(":rows", "counted")

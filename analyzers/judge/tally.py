@@ -227,8 +227,9 @@ def tally(history: History) -> dict[str, Tally]:
             run.leader_samples, run.controller_samples = changed.marks, changed.quorums
             run.group_samples, run.transaction_samples = changed.groups, changed.transactions
             run.eligible_samples = changed.eligibles
-    if any(run.nemesis for run in tallies.values()):
-        for name, by_event in around_faults(history).items():
+    # An event has two stages.
+    if stages := max((len(run.nemesis) for run in tallies.values()), default=0):
+        for name, by_event in around_faults(history, events=stages // 2).items():
             tallies[name].around = by_event
         for name, observed in replication(history).items():
             tallies[name].replication = observed
