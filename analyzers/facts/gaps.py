@@ -17,10 +17,10 @@ BLOCK = 6
 
 PLACE = f"cast(offset & {(1 << BLOCK) - 1} as int)"
 KNOWN = {"known": "true", "polled": "f = 'poll'"}
-"""What a step of a send left out, and what a step of polls without isolation did: these get what any poll got."""
+"""By the step that leaves it out. A send: any known record. A poll without isolation: one that some poll got."""
 
 COMMITTED = {"committed": "f = 'poll' and committed"}
-"""What a step of polls of committed records left out: these get what other such polls got."""
+"""A poll of committed records: one that another such poll got."""
 
 
 @fact()
