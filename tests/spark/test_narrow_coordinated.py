@@ -155,7 +155,7 @@ def test_only_the_answers_of_a_suspicious_process_are_left(story: Any, loaded: A
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
-@pytest.mark.parametrize("name", ["g", 'a "b"', "a\\b", "größe", "a/b", "it's {x}", "", None])
+@pytest.mark.parametrize("name", ["g", 'a "b"', "a\\b", "größe", "a/b", "it's {x}", "${x}", "", None])
 def test_names_of_any_characters_are_kept(story: Any, loaded: Any, name: Any, ascii_only: bool) -> None:
     s = story()
     for at, epoch, state in ((20, 5, "CompleteCommit"), (40, 4, "Ongoing")):
