@@ -26,8 +26,9 @@ from analyzers.judge.find import Crashed, Found, find
 from analyzers.judge.lengths import lengths
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
 from analyzers.judge.propagation import propagations, spread
+from analyzers.judge.scope import scoped
 from analyzers.judge.staleness import measured_runs, stalenesses
-from analyzers.judge.tally import Tally, has_generations, has_isolation, has_removals, session_filter, tally
+from analyzers.judge.tally import Tally, tally
 from analyzers.spark.session import is_alive
 from analyzers.verdict.availability import Availability
 from analyzers.verdict.propagation import Propagation
@@ -115,11 +116,7 @@ def examine(
         every_check = (*checks, *bound_checks(bounds))
         wanted = [check for check in every_check if any(applies(check, some) for some in different)]
         narrowed = replace(
-            logs,
-            session_filter=session_filter(tallies),
-            has_removals=has_removals(tallies),
-            has_generations=has_generations(tallies),
-            has_isolation=has_isolation(tallies),
+            scoped(logs, tallies),
             # The tally does not know the incarnations of a topic.
             lengths_here=partial(lengths, tallies) if logs is history else None,
         )

@@ -47,7 +47,7 @@ USERS = f"""
         )
     ), run), {SESSION})
 """
-"""A condition on the records of few runs, as `analyzers.judge.tally.session_filter` makes it of a tally. Here the
+"""A condition on the records of few runs, as `analyzers.judge.scope.session_filter` makes it of a tally. Here the
 statement itself looks for the sessions, so that it needs no other one and is the same for all runs."""
 
 KEY = f"{LOG_COLUMNS}, session"

@@ -1,9 +1,8 @@
-"""The tally of a run: what was done, counted by Spark, and where it allows facts to look less."""
+"""The tally of a run: what was done, counted by Spark."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import Row
@@ -21,14 +20,13 @@ from analyzers.facts.fact import (
     TRANSFERS,
 )
 from analyzers.facts.steps import DONE
-from analyzers.history.load import MANY_RUNS, History
+from analyzers.history.load import History
 from analyzers.history.run_progress import RunProgress
 from analyzers.judge.around_faults import COMMITTED, AroundFault, around_faults
 from analyzers.judge.compaction import compacted_topics, removed_by_compaction
 from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
-from analyzers.spark.literal import sql_literal
 from workloads.history.schema import HARNESS, NEMESIS
 
 NOTHING: Counter[str] = Counter()
@@ -252,37 +250,6 @@ def _least(one: int | None, other: int | None) -> int | None:
 
 def most(one: int | None, other: int | None) -> int | None:
     return other if one is None or (other is not None and other > one) else one
-
-
-def session_filter(tallies: Mapping[str, Tally]) -> str:
-    """SQL condition on the records of sessions that send and poll, or read.
-
-    Without it, facts about sessions group and sort all records, of which most belong to no such session.
-    """
-    if len(tallies) > MANY_RUNS:
-        return "true"
-    sessions = {run: sorted(of_run.users | of_run.reading) for run, of_run in tallies.items()}
-    conditions = [
-        f"(run = {sql_literal(run)} and {SESSION} in ({', '.join(map(str, numbers))}))"
-        for run, numbers in sessions.items()
-        if numbers
-    ]
-    return " or ".join(conditions) or "false"
-
-
-def has_removals(tallies: Mapping[str, Tally]) -> bool:
-    """Whether records may have been removed from the beginning of some log."""
-    return any(run.has_removals for run in tallies.values())
-
-
-def has_generations(tallies: Mapping[str, Tally]) -> bool:
-    """Whether some member of a group polled a record."""
-    return any(client.grouped for run in tallies.values() for client in run.polled)
-
-
-def has_isolation(tallies: Mapping[str, Tally]) -> bool:
-    """Whether some reader polled a record with read_committed."""
-    return any(client.committed for run in tallies.values() for client in run.polled)
 
 
 _TALLY = f"""

@@ -1,0 +1,39 @@
+"""What facts have to look at, as the tallies of the runs tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from analyzers.facts.columns import SESSION
+from analyzers.history.load import MANY_RUNS, History
+from analyzers.judge.tally import Tally
+from analyzers.spark.literal import sql_literal
+
+
+def scoped(history: History, tallies: Mapping[str, Tally]) -> History:
+    """The history, of which facts leave out what no run has."""
+    polled = [client for run in tallies.values() for client in run.polled]
+    return replace(
+        history,
+        session_filter=session_filter(tallies),
+        has_removals=any(run.has_removals for run in tallies.values()),
+        has_generations=any(client.grouped for client in polled),
+        has_isolation=any(client.committed for client in polled),
+    )
+
+
+def session_filter(tallies: Mapping[str, Tally]) -> str:
+    """SQL condition on the records of sessions that send and poll, or read.
+
+    Without it, facts about sessions group and sort all records, of which most belong to no such session.
+    """
+    if len(tallies) > MANY_RUNS:
+        return "true"
+    sessions = {run: sorted(of_run.users | of_run.reading) for run, of_run in tallies.items()}
+    conditions = [
+        f"(run = {sql_literal(run)} and {SESSION} in ({', '.join(map(str, numbers))}))"
+        for run, numbers in sessions.items()
+        if numbers
+    ]
+    return " or ".join(conditions) or "false"
