@@ -17,7 +17,7 @@ import pytest
 
 from analyzers.catalogue.check import Check
 from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
-from analyzers.history.load import History, load
+from analyzers.history.load import History, load, release
 from analyzers.history.sources import sources
 from tests.support.mutation.cycles import CANDIDATES
 from tests.support.mutation.explained import EXPLAINED, differences
@@ -92,7 +92,8 @@ def logs_in(spark: Any, run: Path) -> History:
     runs = sources(spark, [run])
     history = load(spark, runs)
     logs = by_incarnation(history, cuts(topic_changes(history, runs)))
-    return replace(logs, **{table: getattr(logs, table).cache() for table in TABLES})
+    release(spark, history)
+    return replace(logs, kept=None, **{table: getattr(logs, table).cache() for table in TABLES})
 
 
 @pytest.fixture(scope="module")
