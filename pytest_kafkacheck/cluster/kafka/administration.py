@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import kafka.errors
 from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, RequestTimedOutError
 from kafka.protocol.producer import InitProducerIdRequest
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -303,10 +303,19 @@ class Administration:
 
         Raises ConnectionError when none answers in time, ValueError when Kafka refuses the request.
         """
+        # In KRaft mode any broker may be named as the controller, and forwards requests to it. One that does not
+        # reach it answers nothing, and is not named by the others by the time this has been noticed.
+        silent: set[int] = set()
 
         def once() -> Any:
-            with admin_client(self._cluster.brokers, request_limit=REQUEST_LIMIT) as client:
-                return request(client)
+            known = self._cluster.brokers
+            left = {node: address for node, address in known.items() if node not in silent}
+            with admin_client(left or known, request_limit=REQUEST_LIMIT) as client:
+                try:
+                    return request(client)
+                except RequestTimedOutError:
+                    silent.update({client._controller_id} - {None})
+                    raise
 
         return self._retry(once)
 
