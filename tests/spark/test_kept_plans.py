@@ -27,7 +27,7 @@ RUNS = Path(__file__).parents[1] / "data" / "runs"
 RECORDED = [
     RUNS / name for name in ("acks_one", "torn_transfer", "follower_reads")[: repetitions(3, shorter=2)]
 ]
-ASKED = CHECKS[:: repetitions(1, shorter=4)]
+ASKED = CHECKS[:: repetitions(1, shorter=8)]
 """Checks of the tests that judge these runs several times."""
 
 

@@ -99,7 +99,7 @@ def test_a_part_of_runs_in_buckets(spark: Any, loaded: Any, tmp_path: Path) -> N
 
 def test_the_same_verdicts(spark: Any, runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     uris = [f"file://{run}" for run in runs]
-    checks = CHECKS[:: repetitions(1, shorter=4)]
+    checks = CHECKS[:: repetitions(1, shorter=8)]
     verdicts = analyze(spark, uris, checks=checks)
     found = {run: one.to_json() for run, one in verdicts.items()}
     assert (verdicts["r1"].result, verdicts["r3"].result) == ("valid", "invalid")
