@@ -140,7 +140,8 @@ def story() -> type[Story]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    # It lives for minutes: with the optimising compiler the tests take a fifth less time.
+    # The JVM of large histories has the optimising compiler: it lives for minutes here, and the tests take a fifth less
+    # time. The histories are small, and so are their plans.
     session = spark_session(heap="1g", size="large")
     fit(session, 0)
     yield session
@@ -154,7 +155,7 @@ def plans_are_given_back() -> Iterator[None]:
     """A history that is not released keeps the plans of its session, also from the tests that follow."""
     yield
     taken = any(plans._taken.locked() for plans in kept_plans._of_sessions.values())
-    assert not taken, "a history that was loaded here has the kept plans still: call release"
+    assert not taken, "a history that this test loaded still has the kept plans: call release"
 
 
 Write = Callable[[Path, Mapping[str, Story]], Path]

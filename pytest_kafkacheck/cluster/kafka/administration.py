@@ -303,9 +303,10 @@ class Administration:
 
         Raises ConnectionError when none answers in time, ValueError when Kafka refuses the request.
         """
-        # In KRaft mode any broker may be named as the controller, and forwards requests to it. One that does not
-        # reach it answers nothing, and is not named by the others by the time this has been noticed.
-        silent: set[int] = set()
+        # In KRaft mode the library is told that some broker is the controller, and that broker forwards the request.
+        # One that is cut off from the controllers answers nothing. When this is noticed it has been fenced, so the
+        # others do not name it again.
+        silent: set[int | None] = set()
 
         def once() -> Any:
             known = self._cluster.brokers
@@ -314,7 +315,7 @@ class Administration:
                 try:
                     return request(client)
                 except RequestTimedOutError:
-                    silent.update({client._controller_id} - {None})
+                    silent.add(client._controller_id)  # kafka-python does not publish it
                     raise
 
         return self._retry(once)
