@@ -140,8 +140,8 @@ def story() -> type[Story]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    # The JVM of large histories has the optimising compiler: it lives for minutes here, and the tests take a fifth less
-    # time. The histories are small, and so are their plans.
+    # The JVM of large histories has the optimising compiler: it lives for minutes here, and the tests take a fifth
+    # less time. The histories are small, and so are their plans.
     session = spark_session(heap="1g", size="large")
     fit(session, 0)
     yield session

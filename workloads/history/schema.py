@@ -129,7 +129,8 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 the record at `end_offset`, which the client then polled; null if it polled no record there.
 ``alter``       an administrator requested a change of a topic: ``{"change": "create"|"delete"|"partitions"|"config"|
                 "replicas"}``, and what is set of ``"partitions": int``, the number of partitions after it, and
-                ``"retention_ms": int``, the setting retention.ms after it. ``fail``: the controller refused it.
+                ``"retention_ms": int``, the setting retention.ms after it, and ``"config": {setting: text or null}``,
+                settings after it; null: the brokers' default again. ``fail``: the controller refused it.
 ``deletion``    an administrator asks the leader of a log to delete its records below `end_offset`; `start_offset` was
                 the start of the log before. Two rows with the same `op`. The first one, ``info`` and without
                 `completed`, is on disk before the request is sent. The second one has the answer: ``{"node": id,
@@ -165,8 +166,10 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 ``{"source": int or null, "written": ns}``. `source` is null if it names none, or no record of the
                 run; `written` is its timestamp on the clock of the history, null if it has none.
 ``pipeline``    what is known of the application at the end, one row per partition of its source: ``{"sink": topic,
-                "guarantee": "at-least-once"|"at-most-once"|"exactly-once"|"order-per-key"}``; `end_offset` is the
-                position that `group` had committed, null if unknown. ``info``: not all of its outputs are known.
+                "guarantee": "at-least-once"|"at-most-once"|"exactly-once"|"order-per-key"|"aggregate",
+                "isolation": "read_committed"|"read_uncommitted"}``; `isolation` is that of its consumers, absent if
+                unknown; `end_offset` is the position that `group` had committed, null if unknown. ``info``: not all
+                of its outputs are known.
 ``delivery``    a consumer of the share group `group` got the record at `start_offset` in a poll: ``{"value": int or
                 null, "deliveries": int, "since": ns}``. `value` is the record's; null with the `error` foreign or
                 corrupt. `deliveries` is how often it was delivered, this time included, as the broker counts; null
@@ -178,7 +181,9 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 did not answer. ``fail``: it was not sent.
 ``queue``       how far a share group has got at the end, one row per partition: `end_offset`: all records below are
                 accepted or archived. ``{"lock": ns, "delivery_limit": int}``: the duration of its locks, and
-                deliveries after which a record is archived; absent if unknown. ``info``: the end is unknown.
+                deliveries after which a record is archived; and ``"isolation": "read_committed"|"read_uncommitted"``,
+                its share.isolation.level, and ``"began": int``, the offset at which it began: it never has to get a
+                record below. Each is absent if unknown. ``info``: the end is unknown.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 ``"options"`` are those of the fault as the schedule has them; absent if all have their defaults.

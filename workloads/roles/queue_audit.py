@@ -56,7 +56,13 @@ class QueueAudit:
         for log in context.logs:
             known = progress.get(log)
             reached = None if known is None else self._reached(log, known)
-            value: dict[str, Any] = {"lock": round(settings["lock"] * 1e9)}
+            # Our settings of a share group (`command.settings.share`): from the first record of a topic of the run,
+            # with the isolation that groups have by default.
+            value: dict[str, Any] = {
+                "lock": round(settings["lock"] * 1e9),
+                "isolation": "read_uncommitted",
+                "began": 0,
+            }
             if known is not None and known.delivery_limit is not None:
                 value["delivery_limit"] = known.delivery_limit
             topic, partition = log

@@ -15,8 +15,9 @@ from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.claims.request_log import PRODUCE, logging_requests
 
 PATIENCE = 700
-"""ms after which a producer sends again. The ISR shrinks 2 to 3 s after the follower's last fetch, so the records must be
-sent soon after it. Hence a pause, which begins at once: a cut has rules to install and to verify on each node."""
+"""ms after which a producer sends again. The ISR shrinks 2 to 3 s after the follower's last fetch, so the records
+must be sent soon after it. Hence a pause, which begins at once: a cut has rules to install and to verify on each
+node."""
 
 RECORDS = 5
 

@@ -54,7 +54,7 @@ def parts() -> Iterator[object]:
         ("field", "value", "meaning"),
         [
             (HEADER, str(VERSION), "the version of this schema; required"),
-            ("unit", " | ".join(UNITS), "of all times, of any one clock; required"),
+            ("unit", " | ".join(UNITS), "of all times, of any one clock, and of durations; required"),
             ("run", "text", "the id of the run; absent: the name of the file"),
             (
                 "requires",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workloads.history.lines.fields import LOG, OF_CLIENTS, Kind, field, inside, needed
-from workloads.history.lines.types import COUNT, NAME, OFFSET, TEXT, TIME, TOKEN, choice
+from workloads.history.lines.types import COUNT, ISOLATION, NAME, OFFSET, TEXT, TIME, TOKEN, choice
 
 APPLICATIONS = (
     Kind(
@@ -35,6 +35,12 @@ APPLICATIONS = (
                 choice("at-least-once", "at-most-once", "exactly-once", "order-per-key", "aggregate"),
                 "what it promises",
                 required=True,
+            ),
+            inside(
+                "isolation",
+                ISOLATION,
+                "isolation.level of its consumers; with read_committed it never gets records of transactions that "
+                "were aborted; absent: unknown",
             ),
             field("end_offset", OFFSET, "the position that its group had committed; absent: unknown"),
             field("group", NAME, "its group; absent: unknown"),

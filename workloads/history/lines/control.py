@@ -9,9 +9,10 @@ from workloads.history.lines.types import (
     COUNT,
     NAME,
     NODE,
-    NUMBER,
     OBJECT,
     OFFSET,
+    SECONDS,
+    SETTINGS,
     SMALL,
     SPANS,
     TEXT,
@@ -30,7 +31,11 @@ CONTROL = (
             *OF_OTHERS,
             TOPIC,
             inside("event", choice("created", "deleted", "recreated"), "absent: created"),
-            inside("config", OBJECT, 'effective settings by name, such as {"cleanup.policy": "delete"}'),
+            inside(
+                "config",
+                SETTINGS,
+                'effective settings by name, such as {"cleanup.policy": "compact", "min.compaction.lag.ms": "0"}',
+            ),
             inside("id", TEXT, "the topic id; absent: unknown"),
             inside("partitions", COUNT, "their number; absent: unknown"),
             inside("replication_factor", COUNT, "absent: unknown"),
@@ -91,8 +96,9 @@ CONTROL = (
             field(
                 "value",
                 OBJECT,
-                "anything else; of kind settings: those of the topic by name; of kind group: owner, the instance of "
-                "an application that has the partition, and position, which its group has committed",
+                "anything else; of kind settings: the effective ones of the topic by name, of which those that are "
+                "left out are as before; of kind group: owner, the instance of an application that has the "
+                "partition, and position, which its group has committed",
             ),
         ),
     ),
@@ -148,8 +154,8 @@ CONTROL = (
             ),
             inside(
                 "poll_limit",
-                NUMBER,
-                "s, in which it gets what it can read; absent: it does not poll all logs",
+                SECONDS,
+                "in which it gets what it can read; absent: it does not poll all logs",
             ),
             inside("reads_own", BOOLEAN, "whether it reads what it wrote"),
             inside("acks", TEXT, "the setting with which it sends: all, 1 or 0; absent: unknown"),
@@ -163,7 +169,7 @@ CONTROL = (
         fields=(
             *OF_OTHERS,
             inside("problem", TEXT, "the reason against it; absent: there was none"),
-            inside("limit", NUMBER, "s"),
+            inside("limit", SECONDS, "for which they were awaited"),
         ),
     ),
     Kind(

@@ -14,6 +14,7 @@ from workloads.history.lines.types import (
     BOOLEAN,
     COUNT,
     INTEGER,
+    MILLISECONDS,
     NAME,
     NODE,
     OBJECT,
@@ -265,10 +266,12 @@ CLIENTS = (
             *OF_CLIENTS,
             *LOG,
             *RANGE,
-            inside("timestamp", INTEGER, "of the known record, in ms since the epoch", required=True),
+            inside("timestamp", MILLISECONDS, "of the known record, since the epoch", required=True),
             inside("value", TOKEN, "of the known record", required=True, refers="value"),
             inside(
-                "found", INTEGER, "the timestamp of the record that it found; absent: it polled none there"
+                "found",
+                MILLISECONDS,
+                "the timestamp of the record that it found; absent: it polled none there",
             ),
         ),
     ),

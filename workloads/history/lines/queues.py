@@ -5,6 +5,8 @@ from __future__ import annotations
 from workloads.history.lines.fields import LOG, OF_CLIENTS, Kind, field, inside, needed
 from workloads.history.lines.types import (
     COUNT,
+    ISOLATION,
+    LOCK,
     NAME,
     OFFSET,
     TIME,
@@ -56,8 +58,19 @@ QUEUES = (
             *LOG,
             needed("group", NAME, "the share group"),
             field("end_offset", OFFSET, "all records below are accepted or archived; absent: unknown"),
-            inside("lock", COUNT, "the duration of a lock in ns; absent: unknown"),
+            inside("lock", LOCK, "the duration of a lock; absent: unknown"),
             inside("delivery_limit", COUNT, "deliveries after which a record is archived; absent: unknown"),
+            inside(
+                "isolation",
+                ISOLATION,
+                "share.isolation.level of the group; with read_committed it never gets records of transactions that "
+                "were aborted; absent: unknown",
+            ),
+            inside(
+                "began",
+                OFFSET,
+                "the offset at which the group began: it never has to get a record below; absent: unknown",
+            ),
         ),
     ),
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from workloads.history.lines.fields import LOG, OF_CLIENTS, TOPIC, Kind, field, inside, needed
 from workloads.history.lines.types import (
     BOOLEAN,
+    CHANGES,
     COUNT,
-    INTEGER,
+    MILLISECONDS,
     NODE,
     OFFSET,
     choice,
@@ -26,7 +27,13 @@ TOPICS = (
                 required=True,
             ),
             inside("partitions", COUNT, "their number after it; absent: as before"),
-            inside("retention_ms", INTEGER, "the setting after it; absent: as before"),
+            inside("retention_ms", MILLISECONDS, "the setting retention.ms after it; absent: as before"),
+            inside(
+                "config",
+                CHANGES,
+                'settings after it, such as {"cleanup.policy": "compact"}; null: the brokers\' default again; those '
+                "that are left out are as before",
+            ),
         ),
     ),
     Kind(
@@ -54,7 +61,7 @@ TOPICS = (
             inside("node", NODE, "the broker", required=True),
             inside("exists", BOOLEAN, "whether it knows the topic; absent: it did not say"),
             inside("partitions", COUNT, "their number; absent: it did not say"),
-            inside("retention_ms", INTEGER, "the setting; absent: it did not say"),
+            inside("retention_ms", MILLISECONDS, "the setting retention.ms; absent: it did not say"),
         ),
     ),
 )

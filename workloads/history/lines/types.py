@@ -111,6 +111,45 @@ def _object(value: Any, _: int) -> dict[str, Any]:
     return found
 
 
+def duration(most: int) -> Type:
+    """A time that something takes, in the unit of the file. most: ns."""
+
+    def check(value: Any, unit: int) -> int:
+        is_number = is_whole(value) or isinstance(value, Decimal)
+        if not is_number or not 0 <= value <= Decimal(most) / unit:
+            raise BadValue(
+                f"expected a duration from 0 to {most // UNITS['s']:,} s in the unit of line 1, found {shown(value)}"
+            )
+        ns: int = round(value * unit)
+        return ns
+
+    return Type("duration", check)
+
+
+def settings(*, with_null: bool) -> Type:
+    """Settings by name, as Kafka has them: texts. with_null: null has a meaning; otherwise it is left out."""
+
+    def check(value: Any, _: int) -> dict[str, str | None]:
+        if not isinstance(value, dict):
+            raise BadValue(f"expected an object, found {shown(value)}")
+        found = {name: _setting(name, each) for name, each in value.items()}
+        return {name: each for name, each in found.items() if with_null or each is not None}
+
+    return Type(f"object of texts{' or null' * with_null}", check)
+
+
+def _setting(name: str, value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ",".join(value)
+    if value is None or isinstance(value, str):
+        return value
+    if is_whole(value) or isinstance(value, Decimal):
+        return str(value)
+    raise BadValue(f"expected texts, found {shown(value)} for {shown(name)}")
+
+
 def _number(value: Any, _: int) -> float:
     if not (is_whole(value) or isinstance(value, Decimal)) or not math.isfinite(float(value)):
         raise BadValue(f"expected a number, found {shown(value)}")
@@ -146,10 +185,16 @@ ANY = Type("any value", lambda value, _: plain(value))
 NAME = Type("text", _name)
 BOOLEAN = Type("true | false", _boolean)
 OBJECT = Type("object", _object)
-NUMBER = Type("number", _number)
 TOKEN = Type("text or whole number", _token)
 """An identity that the writer of the file chooses."""
 SPANS = Type("object of two times each", _spans)
+SECONDS = Type("number of s", _number)
+MILLISECONDS = whole(-INT64, INT64, "whole number of ms")
+LOCK = duration(UNITS["s"] * 3600)
+"""Brokers allow no longer one (group.share.max.record.lock.duration.ms)."""
+SETTINGS = settings(with_null=False)
+CHANGES = settings(with_null=True)
+ISOLATION = choice("read_committed", "read_uncommitted")
 COUNT = whole(0, INT32)
 OFFSET = whole(0, INT64)
 INTEGER = whole(-INT64, INT64)
