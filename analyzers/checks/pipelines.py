@@ -33,8 +33,10 @@ MISSING_OUTPUT = Check(
             "A record that the final read found in the source of an application has no output in its sink, and the "
             "application has passed it: it lies below the position that its group had committed in its partition at "
             "the end or, where no position is known, below an input of its partition with an output; counted per "
-            "input. The application does not promise at-most-once. All committed records of the sink were read after "
-            "it had ended. The time is that of the next output of its partition, by its timestamp."
+            "input. The application does not promise at-most-once. An input of a transaction that was aborted or "
+            "whose outcome is unknown does not count, unless a final read with read_committed found it, or the "
+            "application is known to read uncommitted records. All committed records of the sink were read after it "
+            "had ended. The time is that of the next output of its partition, by its timestamp."
         ),
         means="The application went past an input for good, and nothing came of it.",
         promised=(
@@ -72,7 +74,7 @@ UNPROCESSED_INPUT = Check(
         sentence="input(s) that the application had not reached at the end",
         definition=(
             "A record that the final read found in the source of an application has no output in its sink, and the "
-            "application had not passed it (see missing-output); counted per input."
+            "application had not passed it; counted per input. Inputs of transactions count as for missing-output."
         ),
         means="The application was stuck, too slow or gone, so that what becomes of the input is unknown.",
         promised="Nothing about time.",

@@ -38,9 +38,12 @@ QUEUE_LOST = Check(
         definition=(
             "A record that the final read found lies below the offset up to which its share group was done with all "
             "records at the end, and no consumer requested that it be accepted or rejected, not even without an "
-            "answer; counted per group and record. Records that may have been archived because of the limit of "
-            "deliveries do not count: the highest count that a consumer got, one for each client that ended by a "
-            "fault or by itself, and one for each fault, are together below the limit."
+            "answer; counted per group and record. One below the offset at which the group began does not count. "
+            "Nor does one of a transaction that was aborted or whose outcome is unknown, unless a final read with "
+            "read_committed found it, or the group is known to read uncommitted records. Records that may have been "
+            "archived because of the limit of deliveries do not count: the highest count that a consumer got, one "
+            "for each client that ended by a fault or by itself, and one for each fault, are together below the "
+            "limit."
         ),
         means="A queue lost a record: the group never delivers it again, and nobody has processed it.",
         promised=(
@@ -77,7 +80,7 @@ QUEUE_UNFINISHED = Check(
         definition=(
             "A record that the final read found does not lie below the offset up to which its share group was done "
             "with all records at the end, and no consumer requested that it be accepted or rejected; counted per "
-            "group and record."
+            "group and record. Those that the group never has to get do not count, see queue-lost."
         ),
         means="The group was too slow, or got nothing any more, so that what becomes of the record is unknown.",
         promised="Nothing about time.",

@@ -19,3 +19,12 @@ TIME = "coalesce(completed, invoked)"
 SERVED = "coalesce(fetched, completed, invoked)"
 """ns. The broker had answered with a polled record by then. `completed` may be much later, because the record waited
 in the client's buffer; where the client did not record when the response arrived, it is the only bound."""
+
+MAYBE_ABORTED = "transaction is not null and type <> 'ok'"
+"""A send in a transaction that was aborted, or whose outcome is unknown."""
+
+
+def is_withheld(maybe_aborted: str, isolated: str, isolation: str) -> str:
+    """SQL: a record that brokers may withhold from a consumer for good. It is `MAYBE_ABORTED`, no final read with
+    read_committed found it (`isolated`), and the consumer is not known to read uncommitted records."""
+    return f"coalesce({maybe_aborted} and not {isolated} and {isolation} <> 'read_uncommitted', false)"

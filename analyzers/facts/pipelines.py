@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import POLLED
+from analyzers.facts.columns import MAYBE_ABORTED, POLLED, is_withheld
 from analyzers.facts.fact import fact
 from analyzers.history.load import History
 
 PIPELINES = """
     pipelines as (
         select run, topic, partition, end_offset as position, get_json_object(value, '$.sink') as sink,
-            get_json_object(value, '$.guarantee') as guarantee
+            get_json_object(value, '$.guarantee') as guarantee,
+            coalesce(get_json_object(value, '$.isolation'), 'unknown') as isolation
         from {operations} where f = 'pipeline' and type = 'ok'
     )
 """
@@ -35,6 +36,8 @@ INPUTS = f"""
         select /*+ BROADCAST(pipelines) */ run, topic, partition, value,
             min(offset) filter (where f = 'poll') as offset, max(offset) filter (where f = 'poll') as last_offset,
             min(invoked) filter (where f = 'send') as fed,
+            bool_or({MAYBE_ABORTED}) filter (where f = 'send') as maybe_aborted,
+            coalesce(bool_or(committed) filter (where f = 'poll'), false) as isolated,
             max(key) as key
         from {{records}} left semi join pipelines using (run, topic, partition)
         where f = 'send' or (final and {POLLED})
@@ -72,7 +75,8 @@ def owner(at: str) -> str:
 
 @fact(needs="pipeline")
 def inputs(history: History) -> DataFrame:
-    """One row per record that the final read found in a log that an application reads.
+    """One row per record that the final read found in a log that an application reads, unless it has no output and is
+    withheld from the application (see `is_withheld`).
 
     Columns: value, offset, last_offset, fed (ns, when it was sent), sink, guarantee, position (which the group
     committed at the end; null if unknown); of its outputs: made (how many), first, second (structs of
@@ -93,6 +97,7 @@ def inputs(history: History) -> DataFrame:
                 guarantee, position, coalesce(size(got), 0) as made, get(got, 0) as first, get(got, 1) as second
             from inputs join pipelines using (run, topic, partition) left join made using (value, run, sink)
             where offset is not null
+                and not (got is null and {is_withheld("maybe_aborted", "isolated", "isolation")})
         ), reached as (
             select *, max(if(made > 0, offset, null)) over (partition by run, topic, partition) as reached,
                 min(first.written) over (

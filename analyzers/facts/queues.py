@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import POLLED
+from analyzers.facts.columns import MAYBE_ABORTED, POLLED, is_withheld
 from analyzers.facts.fact import fact
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
@@ -17,11 +17,13 @@ QUEUES = """
     queues as (
         select run, `group`, topic, partition, end_offset as reached,
             cast(get_json_object(value, '$.delivery_limit') as int) as delivery_limit,
-            cast(get_json_object(value, '$.lock') as bigint) as lock
+            cast(get_json_object(value, '$.lock') as bigint) as lock,
+            coalesce(cast(get_json_object(value, '$.began') as bigint), 0) as began,
+            coalesce(get_json_object(value, '$.isolation'), 'unknown') as isolation
         from {operations} where f = 'queue' and type = 'ok'
     )
 """
-"""A common table expression: per log, how far a share group has got."""
+"""A common table expression: per log, how far a share group has got, and which records it never has to get."""
 
 DELIVERY = """
     run, `group`, topic, partition, start_offset as offset, process, op, invoked, completed,
@@ -59,7 +61,8 @@ TROUBLE = f"""
 @fact(needs="queue")
 def queued(history: History) -> DataFrame:
     """One row per share group and record that the final read found in a log that it consumes, unless a consumer
-    accepted or rejected it, confirmed or not.
+    accepted or rejected it, confirmed or not, or the group never has to get it: it lies below the offset at which the
+    group began, or is withheld from it (see `is_withheld`).
 
     Columns: group, value, offset, sent (ns; null if unknown); reached: whether the group is done with it, which means
     that it was accepted or archived; delivery_limit; most: the highest count of deliveries that a consumer got with
@@ -68,9 +71,11 @@ def queued(history: History) -> DataFrame:
     """
     return history.sql(f"""
         with {QUEUES}, {TROUBLE}, found as (
-            select distinct run, topic, partition, offset, value from {{records}} where final and {POLLED}
+            select run, topic, partition, offset, value, coalesce(bool_or(committed), false) as isolated
+            from {{records}} where final and {POLLED} group by run, topic, partition, offset, value
         ), sends as (
-            select run, topic, partition, value, invoked as sent from {{records}} where f = 'send'
+            select run, topic, partition, value, invoked as sent, {MAYBE_ABORTED} as maybe_aborted
+            from {{records}} where f = 'send'
         ), claims as (
             select run, `group`, topic, partition, start_offset as offset from {{operations}}
             where f = 'acknowledgement' and get_json_object(value, '$.kind') in ('accept', 'reject')
@@ -79,20 +84,22 @@ def queued(history: History) -> DataFrame:
             select /*+ BROADCAST(queues) */ *
             from found join queues using (run, topic, partition)
                 left anti join claims using (run, `group`, topic, partition, offset)
+            where offset >= began
         ), got as (
             select run, `group`, topic, partition, start_offset as offset, completed, value as about
             from {{operations}} where f = 'delivery' and type = 'ok'
         ), seen as (
-            select run, `group`, topic, partition, value, offset, reached, delivery_limit,
+            select run, `group`, topic, partition, value, offset, isolated, isolation, reached, delivery_limit,
                 max(completed) as last,
                 max(cast(get_json_object(about, '$.deliveries') as int)) as most
             from unclaimed left join got using (run, `group`, topic, partition, offset)
-            group by run, `group`, topic, partition, value, offset, reached, delivery_limit
+            group by run, `group`, topic, partition, value, offset, isolated, isolation, reached, delivery_limit
         )
         select run, `group`, topic, partition, value, offset, sent,
             offset < reached as reached, delivery_limit, coalesce(most, 0) as most,
             coalesce(ended, 0) + coalesce(faults, 0) as unseen, last
         from seen left join sends using (run, topic, partition, value) left join trouble using (run)
+        where not {is_withheld("maybe_aborted", "isolated", "isolation")}
     """)
 
 

@@ -73,7 +73,7 @@ class RunProgress:
         """Take the next operation of the harness, in order of time. Raises ValueError if its value is not an
         object."""
         fields = parse(value)
-        # A history of another program may describe its topics, and has no phases.
+        # A history of another program may say how its clients ended or what its topics are, and has no phases.
         self.is_recorded = self.is_recorded or not fields.get("imported")
         match f, fields.get("event"):
             case "phase", _:

@@ -93,8 +93,6 @@ def test_every_field_survives_import_and_export(tmp_path: Path, kind: Kind) -> N
     (again,) = [
         each for each in lines[1:] if each["f"] == kind.f and (kind.f == "topic" or each != lines[1])
     ][:1]
-    if kind.f == "topic":
-        assert again.pop("more") == {"imported": True}
     named = {each.name for each in (*kind.fields, *RECORD) if each.refers in ("value", "operation")}
     assert without(again, named) == without(line, named), "identities of values and operations become numbers"
     assert again.keys() == line.keys() - ({"op"} if kind.f == "send" else set())
@@ -229,6 +227,17 @@ def test_a_transaction_decides_about_its_sends_and_commits(
         == json.loads(committed["value"])["transaction"]
         == 4
     )
+
+
+def test_only_a_file_that_mentions_phases_is_judged_by_them(tmp_path: Path) -> None:
+    """Of the rows of the harness, those without a mark do."""
+    worker = {"f": "worker", "process": "w", "role": "producer", "event": "stopped", "invoked": 5}
+    rows = [send("a", 1, 0, process="w"), worker, {"f": "recovery", "invoked": 6}]
+    _, table = imported(tmp_path, *rows)
+    assert [json.loads(row["value"]).get("imported") for row in table("operations")] == [True, True]
+    (tmp_path / "phases").mkdir()
+    _, table = imported(tmp_path / "phases", *rows, {"f": "phase", "phase": "steady", "invoked": 0})
+    assert not any("imported" in (row["value"] or "") for row in table("operations"))
 
 
 def test_an_acknowledgement_belongs_to_its_delivery(tmp_path: Path) -> None:

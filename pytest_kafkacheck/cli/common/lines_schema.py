@@ -68,7 +68,8 @@ def parts() -> Iterator[object]:
     yield "ignored, null is as good as absent, and * marks what is required."
     yield ""
     for kind in (*KINDS.values(),):
-        yield from table(f"{kind.f}: {kind.means}", ("field", "value", "meaning"), _rows(kind.fields))
+        needs = "" if kind.needs is None else f" Needs {kind.needs}."
+        yield from table(f"{kind.f}: {kind.means}{needs}", ("field", "value", "meaning"), _rows(kind.fields))
         if kind.f == "poll":
             yield from table("poll, each of its records", ("field", "value", "meaning"), _rows(RECORD))
     yield f"Operations may also have {MORE.name}, {MORE.type.name}: {MORE.means}."

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tests.support.oracles.rows import Oracle, Row, Tables, intact, log, polls, sends
+from tests.support.oracles.rows import Oracle, Row, Tables, intact, is_withheld, log, polls, sends
 from tests.support.random_histories.pipelines import pipeline_history
 
 
@@ -64,7 +64,7 @@ def has_passed(tables: Tables, pipeline: Row, one: Input) -> bool:
 def without_output(tables: Tables) -> Iterator[tuple[Row, Input]]:
     for pipeline in pipelines(tables):
         for one in inputs(tables, pipeline):
-            if not of_input(tables, pipeline, one.value):
+            if not of_input(tables, pipeline, one.value) and not is_withheld(tables, pipeline, one.value):
                 yield pipeline, one
 
 

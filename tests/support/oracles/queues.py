@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.oracles.rows import Oracle, Row, Tables, intact, log, polls
+from tests.support.oracles.rows import Oracle, Row, Tables, intact, is_withheld, log, polls
 from tests.support.random_histories.queues import queue_history
 from workloads.history.schema import NEMESIS
 
@@ -60,7 +60,7 @@ def others(tables: Tables, of: Row) -> list[Row]:
 
 
 def unclaimed(tables: Tables) -> Iterator[tuple[Row, int]]:
-    """Queues, and offsets of records that no consumer accepted or rejected."""
+    """Queues, and offsets of records that they have to get, and that no consumer accepted or rejected."""
     said = of_kind(tables, "acknowledgement")
     unsent = {row["op"] for row in said if row["type"] == "fail"}
     claimed = {record(row) for row in said if row["kind"] in ("accept", "reject") and row["op"] not in unsent}
@@ -68,8 +68,9 @@ def unclaimed(tables: Tables) -> Iterator[tuple[Row, int]]:
         found = {
             row["offset"]
             for row in intact(polls(tables["records"]))
-            if row["final"] and log(row) == log(queue)
-        }
+            if row["final"] and log(row) == log(queue) and row["offset"] >= queue.get("began", 0)
+            and not is_withheld(tables, queue, row["value"])
+        }  # fmt: skip
         for offset in found:
             if (queue["group"], *log(queue), offset) not in claimed:
                 yield queue, offset

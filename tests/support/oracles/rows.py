@@ -47,3 +47,12 @@ def session(row: Row) -> Any:
 def done(records: list[Row], f: str) -> list[Row]:
     rows = sends(records, "ok") if f == "send" else polls(records)
     return [r for r in sorted(rows, key=lambda r: r["index"]) if r["offset"] is not None]
+
+
+def is_withheld(tables: Tables, of: Row, value: int) -> bool:
+    """Whether brokers may withhold a record of this log from a consumer whose row may have an `isolation`."""
+    if of.get("isolation") == "read_uncommitted":
+        return False
+    rows = [r for r in tables["records"] if r["value"] == value and log(r) == log(of)]
+    unsure = [r for r in sends(rows, "fail", "info") if r.get("transaction") is not None]
+    return bool(unsure) and not any(r["final"] and r.get("committed") for r in intact(polls(rows)))

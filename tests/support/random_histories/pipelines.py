@@ -7,6 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.support.random_histories.queues import COMMITTED, ISOLATION
+
 ONE = 1 << 40
 GUARANTEE = st.sampled_from(
     ["at-least-once", "at-most-once", "exactly-once", "exactly-once", *["order-per-key"] * 4, "aggregate"]
@@ -27,14 +29,17 @@ def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
         for offset in range(count):
             kind = draw(st.sampled_from(["ok"] * 6 + ["info", "fail"]))
             if not draw(SELDOM):
-                s.send(value, offset, type=kind, key=draw(KEY), partition=partition)
+                s.send(
+                    value, offset, type=kind, key=draw(KEY), partition=partition,
+                    transaction=draw(st.sampled_from([None, None, 7])),
+                )  # fmt: skip
             if not draw(SELDOM):
                 found[offset] = value
             value += 1
         if found and draw(SELDOM):
             found[count] = found[min(found)]
         if not draw(SELDOM):
-            s.final(found, end=count, partition=partition)
+            s.final(found, end=count, partition=partition, committed=draw(COMMITTED))
     inputs = st.integers(0, value - ONE - 1)
     for _ in range(draw(st.sampled_from([6, 8, 4, 2, 0]))):
         source = draw(st.sampled_from([None, ONE + 50])) if draw(SELDOM) else ONE + draw(inputs)
@@ -48,7 +53,7 @@ def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
             s.operation(
                 "pipeline", process=8, type="info" if draw(SELDOM) else "ok", partition=partition, group="a",
                 end_offset=draw(st.sampled_from([None, None, 1, 2, 3, 4])),
-                value=json.dumps({"sink": "o", "guarantee": guarantee}),
+                value=json.dumps({"sink": "o", "guarantee": guarantee, **draw(ISOLATION)}),
             )  # fmt: skip
     for key in range(draw(OFTEN_ZERO) + draw(OFTEN_ZERO)):
         about = {

@@ -13,6 +13,10 @@ PARTITION = st.sampled_from([0, 0, 0, 0, 1])
 GROUP = st.sampled_from(["q"] * 6 + ["p"])
 KIND = st.sampled_from(["accept", "accept", "release", "release", "reject"])
 ANSWER = st.sampled_from(["ok"] * 6 + ["info", "fail", None])
+OUTCOME = st.sampled_from([("ok", None)] * 5 + [("ok", 7), ("fail", 7), ("info", 7), ("info", None)])
+"""Of a send, and its transaction."""
+COMMITTED = st.sampled_from([None, None, True])
+ISOLATION = st.sampled_from([{}, {"isolation": "read_uncommitted"}, {"isolation": "read_committed"}])
 LONG = 15_000_000_000
 
 
@@ -25,10 +29,13 @@ def queue_history(draw: st.DrawFn, story: Any) -> Any:
         for offset in range(3):
             value = ONE + 10 * partition + offset
             if not draw(SELDOM):
-                s.send(value, offset, partition=partition, at=(offset, offset + 1))
+                kind, transaction = draw(OUTCOME)
+                s.send(
+                    value, offset, partition=partition, at=(offset, offset + 1), type=kind, transaction=transaction
+                )  # fmt: skip
             if not draw(SELDOM):
                 found[offset] = value
-        s.final(found, end=3, partition=partition)
+        s.final(found, end=3, partition=partition, committed=draw(COMMITTED))
     for number in range(draw(st.sampled_from([0, 2, 4, 6, 8]))):
         offset, partition, group = draw(st.integers(0, 2)), draw(PARTITION), draw(GROUP)
         far = LONG if draw(SELDOM) else 0
@@ -59,6 +66,9 @@ def queue_history(draw: st.DrawFn, story: Any) -> Any:
             about = {"lock": draw(st.sampled_from([10, 30, 60]))}
             if not draw(SELDOM):
                 about["delivery_limit"] = draw(st.sampled_from([2, 3, 3]))
+            about |= draw(ISOLATION)
+            if draw(SELDOM):
+                about["began"] = draw(st.integers(0, 3))
             if not draw(SELDOM):
                 s.operation(
                     "queue", process=8, group=group, partition=partition, value=json.dumps(about),

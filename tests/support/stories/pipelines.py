@@ -35,9 +35,11 @@ def output(
 
 def application(
     s: Any, guarantee: str = "at-least-once", *, position: int | None = None, kind: str = "ok",
-    sink: str = "o", topic: str = "t", partition: int = 0,
+    sink: str = "o", topic: str = "t", partition: int = 0, isolation: str | None = None,
 ) -> Any:  # fmt: skip
-    value = json.dumps({"sink": sink, "guarantee": guarantee})
+    value = json.dumps(
+        {"sink": sink, "guarantee": guarantee} | ({"isolation": isolation} if isolation else {})
+    )
     return s.operation(
         "pipeline",
         process=8,
@@ -436,6 +438,57 @@ def an_aggregate_of_another_key(s: Any) -> Any:
     return application(output(aggregate(fed(s)), 0, None), "aggregate", position=3)
 
 
+def fed_by_a_transaction(s: Any, outcome: str, *, committed: bool | None = None) -> Any:
+    """Two inputs, the second one of a transaction. outcome: of its send. committed: of the final read."""
+    s.send(ONE, 0, at=(1, 2), key=KEY).send(ONE + 1, 1, at=(2, 5), key=KEY, type=outcome, transaction=101)
+    value = {
+        "transactional_id": "x",
+        "epoch": 0,
+        "outcome": "abort" if outcome == "fail" else "commit",
+        "ending": 4,
+    }
+    kind = "info" if outcome == "info" else "ok"
+    s.operation(
+        "txn", op=101, process=1, at=(2, 5), type=kind, value=json.dumps(value), topic=None, partition=None
+    )
+    return s.final({0: ONE, 1: ONE + 1}, end=2, committed=committed)
+
+
+def aborted_without_an_output(s: Any, isolation: str | None = "read_committed") -> Any:
+    return application(
+        made(fed_by_a_transaction(s, "fail"), 0), "exactly-once", position=3, isolation=isolation
+    )
+
+
+def aborted_without_an_output_of_unknown_isolation(s: Any) -> Any:
+    return aborted_without_an_output(s, None)
+
+
+def aborted_without_an_output_of_an_application_that_reads_it(s: Any) -> Any:
+    return aborted_without_an_output(s, "read_uncommitted")
+
+
+def aborted_and_not_passed(s: Any) -> Any:
+    return application(made(fed_by_a_transaction(s, "fail"), 0), position=1)
+
+
+def aborted_with_two_outputs(s: Any) -> Any:
+    """Whatever it should have got, it made two of one."""
+    return application(made(fed_by_a_transaction(s, "fail"), 0, 1, 1), "exactly-once", position=3)
+
+
+def committed_without_an_output(s: Any) -> Any:
+    return application(made(fed_by_a_transaction(s, "ok"), 0), position=3, isolation="read_committed")
+
+
+def unknown_without_an_output(s: Any) -> Any:
+    return application(made(fed_by_a_transaction(s, "info"), 0), position=3)
+
+
+def unknown_and_read_as_committed_without_an_output(s: Any) -> Any:
+    return application(made(fed_by_a_transaction(s, "info", committed=True), 0), position=3)
+
+
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_has_an_output: {},
     one_without_an_output: {"missing-output": 2},
@@ -493,4 +546,12 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     of_nothing: {"invented-output": 3},
     of_an_input_that_was_refused: {},
     of_nothing_in_another_topic: {},
+    aborted_without_an_output: {},
+    aborted_without_an_output_of_unknown_isolation: {},
+    aborted_without_an_output_of_an_application_that_reads_it: {"missing-output": 1},
+    aborted_and_not_passed: {},
+    aborted_with_two_outputs: {"duplicate-output": 1},
+    committed_without_an_output: {"missing-output": 1},
+    unknown_without_an_output: {},
+    unknown_and_read_as_committed_without_an_output: {"missing-output": 1},
 }

@@ -57,8 +57,11 @@ def took(s: Any, *offsets: int, kind: str = "accept", **more: Any) -> Any:
     return s
 
 
-def ended(s: Any, reached: int | None = 4, *, limit: int | None = 5, kind: str = "ok", **more: Any) -> Any:
-    about = {"lock": LOCK} if limit is None else {"lock": LOCK, "delivery_limit": limit}
+def ended(
+    s: Any, reached: int | None = 4, *, limit: int | None = 5, kind: str = "ok", about: Any = None, **more: Any
+) -> Any:  # fmt: skip
+    """about: of the group, such as its isolation."""
+    about = {"lock": LOCK} | ({} if limit is None else {"delivery_limit": limit}) | (about or {})
     return s.operation(
         "queue", process=8, type=kind, end_offset=reached, value=json.dumps(about), **{"group": "q"} | more
     )
@@ -445,6 +448,68 @@ def what_is_no_delivery(s: Any) -> Any:
     return ended(s)
 
 
+def of_a_transaction(s: Any, outcome: str, *, committed: bool | None = None) -> Any:
+    """The record at offset 3, which the group never got. outcome: of its send. committed: of the final read, which
+    found it."""
+    for offset in range(3):
+        s.send(ONE + offset, offset, at=(offset + 1, offset + 2))
+    s.send(ONE + 3, 3, at=(4, 5), type=outcome, transaction=101)
+    value = {
+        "transactional_id": "x",
+        "epoch": 0,
+        "outcome": "abort" if outcome == "fail" else "commit",
+        "ending": 4,
+    }
+    kind = "info" if outcome == "info" else "ok"
+    s.operation(
+        "txn", op=101, process=1, at=(3, 5), type=kind, value=json.dumps(value), topic=None, partition=None
+    )
+    s.final({offset: ONE + offset for offset in range(4)}, end=4, committed=committed)
+    return took(s, 0, 1, 2)
+
+
+UNCOMMITTED = {"isolation": "read_uncommitted"}
+COMMITTED = {"isolation": "read_committed"}
+
+
+def aborted_and_never_delivered(s: Any) -> Any:
+    return ended(of_a_transaction(s, "fail"), about=COMMITTED)
+
+
+def aborted_and_never_delivered_with_unknown_isolation(s: Any) -> Any:
+    return ended(of_a_transaction(s, "fail"))
+
+
+def aborted_and_never_delivered_to_a_group_that_reads_uncommitted(s: Any) -> Any:
+    return ended(of_a_transaction(s, "fail"), about=UNCOMMITTED)
+
+
+def committed_and_never_delivered(s: Any) -> Any:
+    return ended(of_a_transaction(s, "ok"), about=COMMITTED)
+
+
+def of_unknown_outcome_and_never_delivered(s: Any) -> Any:
+    return ended(of_a_transaction(s, "info", committed=False), about=COMMITTED)
+
+
+def of_unknown_outcome_and_read_as_committed(s: Any) -> Any:
+    return ended(of_a_transaction(s, "info", committed=True), about=COMMITTED)
+
+
+def aborted_and_not_reached(s: Any) -> Any:
+    return ended(of_a_transaction(s, "fail"), 3, about=COMMITTED)
+
+
+def sent_before_the_group_began(s: Any) -> Any:
+    """The record at offset 1 is the last of these; the group did not get the first one from there on, either."""
+    return ended(took(fed(s), 3), about={"began": 2})
+
+
+def sent_before_the_group_began_and_not_reached(s: Any) -> Any:
+    """Nobody knows yet what becomes of the last one; the first one is not for the group."""
+    return ended(took(fed(s), 1, 2), 0, about={"began": 1})
+
+
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_is_accepted: {},
     redelivered_beside_a_delivery_that_failed: {},
@@ -514,4 +579,13 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     released_twice_and_the_count_of_the_first: {"queue-delivery-count": 1},
     a_count_above_the_limit: {"queue-delivery-count": 2},
     what_is_no_delivery: {},
+    aborted_and_never_delivered: {},
+    aborted_and_never_delivered_with_unknown_isolation: {},
+    aborted_and_never_delivered_to_a_group_that_reads_uncommitted: {"queue-lost": 1},
+    committed_and_never_delivered: {"queue-lost": 1},
+    of_unknown_outcome_and_never_delivered: {},
+    of_unknown_outcome_and_read_as_committed: {"queue-lost": 1},
+    aborted_and_not_reached: {},
+    sent_before_the_group_began: {"queue-lost": 1},
+    sent_before_the_group_began_and_not_reached: {"queue-unfinished": 1},
 }

@@ -26,6 +26,7 @@ APPLICATIONS = (
             "What is known of an application at the end, for a partition of its input. info: not all of its outputs "
             "are known."
         ),
+        needs="an output line, or the verdict is unknown",
         fields=(
             *OF_CLIENTS,
             *LOG,

@@ -26,7 +26,7 @@ CONTROL = (
     Kind(
         f="topic",
         by="harness",
-        means="The settings of a topic. Needed for each topic whose records have keys: compaction may remove them.",
+        means="The settings of a topic.",
         fields=(
             *OF_OTHERS,
             TOPIC,
@@ -44,7 +44,8 @@ CONTROL = (
     Kind(
         f="fault",
         by="nemesis",
-        means="A fault began (inject) or ended (heal): two lines with the same event.",
+        means="A fault began (inject) or ended (heal).",
+        needs="two lines with the same event, and an acknowledged send after the end, or the verdict is unknown",
         fields=(
             *OF_OTHERS,
             needed("fault", NAME, "its name, such as isolate", column="f"),
@@ -131,7 +132,10 @@ CONTROL = (
     Kind(
         f="phase",
         by="harness",
-        means="A phase of the run began: steady, recovery, final, end. A file with one needs all four.",
+        means="A phase of the run began: steady, recovery, final, end.",
+        needs=(
+            "one line for each of the four, or the verdict is unknown. A file without any is not judged by phases"
+        ),
         fields=(
             *OF_OTHERS,
             inside("phase", NAME, "which one", required=True),
@@ -142,6 +146,10 @@ CONTROL = (
         f="worker",
         by="harness",
         means="A client started or ended.",
+        needs=(
+            "a line with stopped, crashed or killed for each client that has one with started, or the verdict is "
+            "unknown"
+        ),
         fields=(
             *OF_OTHERS,
             inside("process", TOKEN, "the client", required=True, refers="process"),

@@ -13,7 +13,7 @@ from typing import IO, Any
 import pyarrow.parquet as pq
 
 from workloads.history.compaction.compact import compact
-from workloads.history.lines.fields import VERSION, Field
+from workloads.history.lines.fields import IMPORTED, VERSION, Field
 from workloads.history.lines.kinds import KINDS, RECORD
 from workloads.history.lines.parse import HEADER, SUFFIXES
 from workloads.history.schema import NEMESIS
@@ -109,7 +109,7 @@ def _operation(row: Row) -> dict[str, Any]:
     value = json.loads(row["value"]) if row["value"] else {}
     columns = [each for each in kind.fields if not each.in_value]
     keys = {each.name for each in kind.fields if each.in_value}
-    more = {key: each for key, each in value.items() if key not in keys and each is not None}
+    more = {key: each for key, each in value.items() if key not in (*keys, IMPORTED) and each is not None}
     fields = _fields(columns, row) | {
         key: each for key, each in value.items() if key in keys and each is not None
     }

@@ -20,6 +20,10 @@ DOUBTS = "doubts"
 """The key of ``format.json`` with a sentence for each thing that the history does not contain and a verdict needs."""
 
 
+IMPORTED = "imported"
+"""The key of the column ``value`` of rows of the harness that need no phases of a run beside them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Field:
     """A field of a line."""
@@ -47,6 +51,8 @@ class Kind:
     fields: tuple[Field, ...]
     by: Literal["client", "harness", "nemesis", "probe"] = "client"
     """Who acts. Only a client has a process of its own."""
+    needs: str | None = None
+    """What a file with such a line has to contain besides, and what follows if it does not."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:

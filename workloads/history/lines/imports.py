@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.history.compaction.compact import compact
-from workloads.history.lines.fields import DOUBTS, Field
+from workloads.history.lines.fields import DOUBTS, IMPORTED, Field
 from workloads.history.lines.kinds import KINDS, RECORD
 from workloads.history.lines.parse import Line, Problems, read_header, read_lines
 from workloads.history.lines.survey import Survey, Token, survey
@@ -225,7 +225,8 @@ class _Rows:
             row.setdefault("completed", row["invoked"])
         if kind.f == "topic":
             value.setdefault("event", "created")
-            value["imported"] = True
+        if kind.by == "harness" and (kind.f == "topic" or "phase" not in self._found.kinds):
+            value[IMPORTED] = True
         if "transaction" in fields:
             row["op"] = value["transaction"] = self._transaction(line)
             self._settle(line, row)

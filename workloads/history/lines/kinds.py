@@ -61,6 +61,11 @@ SEND = Kind(
         "A client sent a record. A line with type invoke is allowed besides, and needs no completion. "
         "A send in a transaction may have the type of its own acknowledgement: the transaction decides."
     ),
+    needs=(
+        "a final-read of type ok of its partition, or the verdict is unknown; with a key, a topic line of its topic, "
+        "or the file is refused, because compaction may remove records with keys; with transaction, that txn line, "
+        "or the file is refused"
+    ),
     fields=(
         *OF_CLIENTS,
         TOPIC,
@@ -150,9 +155,9 @@ CLIENTS = (
         f="final-read",
         means=(
             "A new client, after all faults, read a whole partition; ok if it got to the end. What its polls "
-            "returned, with final true and the same process, decides which writes are lost. A partition without one "
-            "is unknown."
+            "returned decides which writes are lost."
         ),
+        needs="its polls, with final true and the same process, unless there are no records",
         fields=(*OF_CLIENTS, *LOG, *RANGE, COMMITTED),
     ),
     Kind(
@@ -221,6 +226,7 @@ CLIENTS = (
     Kind(
         f="commit",
         means="A member committed a position; one line for each partition.",
+        needs="a member line with assigned of its group, or the verdict is unknown",
         fields=(
             *OF_CLIENTS,
             needed("group", NAME, "the group"),

@@ -25,6 +25,10 @@ QUEUES = (
     Kind(
         f="delivery",
         means="A consumer of a share group got a record in a poll; one line for each record.",
+        needs=(
+            "a queue line of type ok of its group and partition, and an acknowledgement that was confirmed, or the "
+            "verdict is unknown"
+        ),
         fields=(
             *OF_RECORD,
             inside("value", TOKEN, "the value of the record; absent: unknown", refers="value"),
@@ -38,6 +42,7 @@ QUEUES = (
             "A consumer acknowledged a record. Two lines with the same op: of type info and without an end when the "
             "request is sent, and one with the answer, which is ok if the broker confirmed it. fail: it was not sent."
         ),
+        needs="the delivery line that it names, or the file is refused",
         fields=(
             *OF_RECORD,
             inside(
