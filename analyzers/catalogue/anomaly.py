@@ -45,6 +45,8 @@ class Anomaly:
     since: str | None = None
     """The name of the evidence, a `Moment`, that says when it may have begun: its faults are those active at any time
     from then on. None: when it happened."""
+    until: str | None = None
+    """As `since`, of what followed from it: its faults are those until then, where that is later than its time."""
 
     sentence: str
     """For the reader of a verdict. It follows the count, which decides about each ``(s)``."""

@@ -23,11 +23,17 @@ MISSING_OUTPUT = Check(
             "position": Offset("the position that the application's group had committed; null: unknown"),
             "sink": Text("the topic without an output of it"),
             "fed": Moment("when the input was sent"),
+            "gone_on": Moment(
+                "when the first output of a later input of its partition was written",
+                "next_written",
+                optional=True,
+            ),
             "owner": Text(
                 OWNER.format("when its group's position passed the input"), "passed_by", optional=True
             ),
         },
         since="fed",
+        until="gone_on",
         sentence="input(s) that the application passed without an output",
         definition=(
             "A record that the final read found in the source of an application has no output in its sink, and the "
@@ -36,7 +42,8 @@ MISSING_OUTPUT = Check(
             "input. The application does not promise at-most-once. An input of a transaction that was aborted or "
             "whose outcome is unknown does not count, unless a final read with read_committed found it, or the "
             "application is known to read uncommitted records. All committed records of the sink were read after it "
-            "had ended. The time is that of the next output of its partition, by its timestamp."
+            "had ended. The time is that of the commit that passed it or, where none is known, of the next output of "
+            "its partition, by its timestamp; the faults are those from its feeding to that output."
         ),
         means="The application went past an input for good, and nothing came of it.",
         promised=(
@@ -54,7 +61,7 @@ MISSING_OUTPUT = Check(
     ),
     over="inputs",
     where="made = 0 and passed and guarantee in ('at-least-once', 'exactly-once', 'order-per-key')",
-    time="greatest(fed, gone_on)",
+    time="coalesce(passed_at, greatest(fed, next_written))",
     live=END,
 )
 

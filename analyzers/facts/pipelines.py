@@ -51,14 +51,25 @@ WATCHED = """
     watched as (
         select run, topic, partition, array_sort(collect_list(struct(time, owner, position))) as samples
         from (
-            select run, topic, partition, time, get_json_object(value, '$.owner') as owner,
-                cast(get_json_object(value, '$.position') as bigint) as position
-            from {observations} where kind = 'group'
+            select run, topic, partition, time, if(is_sample and has_owners, null, owner) as owner,
+                if(is_sample and has_positions, null, position) as position
+            from (
+                select *, bool_or(not is_sample and is_owner) over (partition by run) as has_owners,
+                    bool_or(not is_sample and not is_owner) over (partition by run) as has_positions
+                from (
+                    select run, topic, partition, time, kind = 'group' as is_sample,
+                        get_json_object(value, '$.generation') is not null as is_owner,
+                        get_json_object(value, '$.owner') as owner,
+                        cast(get_json_object(value, '$.position') as bigint) as position
+                    from {observations} where kind in ('group', 'group_log')
+                )
+            )
         ) group by run, topic, partition
     )
 """
-"""A common table expression: per log, when the group's coordinator reported another owner or position. Facts join it
-last: the filters of checks come first then, so that few rows carry the array."""
+"""A common table expression: per log, when the group had another owner or position, as its coordinator wrote it down
+or, where that is not known, reported it. Facts join it last: the filters of checks come first then, so that few rows
+carry the array."""
 
 
 def outputs(history: History) -> DataFrame:
@@ -82,10 +93,9 @@ def inputs(history: History) -> DataFrame:
     committed at the end; null if unknown); of its outputs: made (how many), first, second (structs of
     sink_partition, at and written: ns, as the record's timestamp has it); passed: whether the application did not
     stop before it: its offset is below the position or, if that is unknown, below one with an output.
-    Where the group was watched: passed_at (ns, when a position behind it was reported first), and the instances that
+    Where the group was watched: passed_at (ns, when a position behind it was committed first), and the instances that
     had its log: passed_by (then, or when it was fed), first_by and second_by (when those outputs were written),
-    last_by (at the end). gone_on (ns): when the application surely went on without it: the first output of a later
-    input of its log or, without one, passed_at. All of these may be null.
+    last_by (at the end). next_written (ns): the first output of a later input of its log. All of these may be null.
     """
     return history.sql(
         f"""
@@ -111,7 +121,6 @@ def inputs(history: History) -> DataFrame:
             from reached left join watched using (run, topic, partition)
         )
         select *, coalesce(offset < coalesce(position, reached), false) as passed,
-            coalesce(next_written, passed_at) as gone_on,
             {owner("coalesce(passed_at, fed)")} as passed_by, {owner("first.written")} as first_by,
             {owner("second.written")} as second_by, {owner("last_time")} as last_by
         from observed

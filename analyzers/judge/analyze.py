@@ -135,9 +135,10 @@ def _unrecovered(bounds: Bounds, events: Sequence[FaultEvent], available: Availa
 
 
 def _faults(anomaly: str, example: Mapping[str, Any], events: Sequence[FaultEvent]) -> tuple[str, ...]:
-    """Names of the faults that may have been active when it happened, or since it began."""
-    since = ANOMALIES[anomaly].since
-    return faults_between(events, example[since] if since else example["time"], example["time"])
+    """Names of the faults that may have been active when it happened, or from its beginning to what followed."""
+    of, time = ANOMALIES[anomaly], example["time"]
+    last = [moment for moment in (time, example[of.until] if of.until else None) if moment is not None]
+    return faults_between(events, example[of.since] if of.since else time, max(last, default=None))
 
 
 def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed: bool) -> Finding:

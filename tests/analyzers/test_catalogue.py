@@ -42,6 +42,7 @@ def test_evidence_repeats_neither_the_subject_nor_what_every_example_has(anomaly
 )
 def test_what_says_when_an_anomaly_may_have_begun_is_a_moment(anomaly: Anomaly) -> None:
     assert isinstance(anomaly.evidence[str(anomaly.since)], Moment)
+    assert anomaly.until is None or isinstance(anomaly.evidence[anomaly.until], Moment)
 
 
 STABLE = """

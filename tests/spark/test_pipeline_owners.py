@@ -23,6 +23,8 @@ OWNERS: Mapping[Callable[[Any], Any], dict[str, list[tuple[Any, ...]]]] = {
     pipelines.made_by_two_owners: {"duplicate-output": [(1, "app:0", "app:1")]},
     pipelines.made_twice_in_a_rebalance: {"duplicate-output": [(1, None, "app:0")]},
     pipelines.overtaken_after_a_handover: {"reordered-output": [(1, "app:0"), (2, "app:1")]},
+    pipelines.missing_with_commits_of_the_log: {"missing-output": [(1, "app:0"), (2, "app:0"), (3, "app:0")]},
+    pipelines.missing_with_owners_of_the_log: {"missing-output": [(1, "app:1"), (2, "app:1"), (3, "app:1")]},
     pipelines.several_logs_that_have_owners: {"missing-output": [(0, "app:7"), (2, "app:1")]},
 }  # fmt: skip
 
@@ -54,6 +56,13 @@ def repeated_after_a_fault(s: Any) -> Any:
     return struck(pipelines.application(s, "exactly-once", position=1), 40, 80)
 
 
+TIMES: Mapping[Callable[[Any], Any], tuple[int, ...]] = {
+    pipelines.missing_with_commits_of_the_log: (14, 14, 14),
+    pipelines.missing_with_owners_of_the_log: (40, 40, 40),
+    pipelines.one_without_an_output: (4, 101),
+}
+"""When the inputs were passed, ns: by the log, by the watch, by the next output. Without all of these: when fed."""
+
 STRUCK: Mapping[Callable[[Any], Any], tuple[str, tuple[str, ...]]] = {
     missing_of_a_fault: ("missing-output", ("isolate leader (nodes 2)",)),
     missing_before_a_fault: ("missing-output", ()),
@@ -80,6 +89,15 @@ def test_the_owner_is_the_one_that_had_the_partition_then(
 ) -> None:
     findings = verdicts[make.__name__].findings
     assert {each.anomaly: owners(each) for each in findings} == OWNERS[make]
+
+
+@pytest.mark.parametrize("make", TIMES, ids=lambda make: make.__name__)
+def test_the_time_is_that_of_the_commit_that_passed_the_input(
+    verdicts: dict[str, Verdict], make: Callable[[Any], Any]
+) -> None:
+    (finding,) = verdicts[make.__name__].findings
+    began = verdicts[make.__name__].began or 0
+    assert tuple(round(each["time"] * 1e9) + began for each in finding.examples) == TIMES[make]
 
 
 @pytest.mark.parametrize("make", STRUCK, ids=lambda make: make.__name__)

@@ -15,7 +15,14 @@ from workloads.clients.protocol import Log
 from workloads.reference import NotLoadable
 from workloads.roles import output_audit, output_wait
 from workloads.roles.context import WorkerContext
-from workloads.roles.output_source import UNNAMED, OutputSource, UnknownIdentity, excerpt
+from workloads.roles.output_source import (
+    UNNAMED,
+    OutputSource,
+    Sender,
+    Senders,
+    UnknownIdentity,
+    excerpt,
+)
 
 SOURCE, SINK = ("s-r", 0), ("o-r", 0)
 OPTIONS = {
@@ -61,7 +68,7 @@ class FakeSource:
         self.made = FakeConsumer(polls)
         self.scripted = {
             "inputs": 2, "has_passed": False, "positions": {("s-r", 0): 7}, "ends": (3, 3),
-            "has_function": False, "aggregate": None, "fed": [], **scripted,
+            "has_function": False, "aggregate": None, "fed": [], "senders": {}, **scripted,
         }  # fmt: skip
         self.has_function, self.aggregate = self.scripted["has_function"], self.scripted["aggregate"]
 
@@ -76,6 +83,13 @@ class FakeSource:
 
     def keys(self, output: Output) -> list[str]:
         return [(output.key or b"").decode()]
+
+    def senders(self, ends: Any) -> Senders:
+        assert set(ends) == {SINK}
+        senders = Senders()
+        for base, sender in self.scripted["senders"].items():
+            senders.add(SINK, base, sender)
+        return senders
 
     def inputs(self) -> int:
         return int(self.scripted["inputs"])
@@ -113,6 +127,7 @@ class World:
         self.context.stop.set()
         monkeypatch.setattr(self.context.gone, "wait", lambda _: False)
         self._monkeypatch = monkeypatch
+        monkeypatch.setattr(output_audit, "record_group_log", lambda *_, **__: None)
         for module in (output_wait, output_audit):
             monkeypatch.setattr(module.time, "monotonic", self._monotonic)
 
@@ -205,6 +220,14 @@ def test_each_input_that_an_output_names_has_a_row(world: World) -> None:
     assert (last["f"], last["type"], last["topic"], last["end_offset"]) == ("pipeline", "ok", "s-r", 7)
     assert (last["group"], json.loads(last["value"])) == ("g-r", {"sink": "o-r", "guarantee": "exactly-once"})
     assert world.problems == []
+
+
+def test_an_output_has_its_producer_where_the_headers_were_read(world: World) -> None:
+    senders = {1: Sender(77, True), 2: Sender(None, False)}
+    world.has(FakeSource([[output(0), output(1), output(2)]], senders=senders))
+    made = [json.loads(row["value"]) for row in world.recorded() if row["f"] == "output"]
+    told = [(each.get("producer", "unknown"), each.get("transactional")) for each in made]
+    assert told == [("unknown", None), (77, True), (None, False)]
 
 
 def test_a_function_may_leave_records_out(world: World) -> None:

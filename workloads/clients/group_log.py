@@ -11,9 +11,8 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kafka.record.memory_records import MemoryRecords
-
 from workloads.clients import requests
+from workloads.clients.log_batches import MOST_BYTES, decoded
 from workloads.clients.requests import Ask
 
 TOPIC = "__consumer_offsets"
@@ -24,14 +23,8 @@ GROUP_KEY = 2
 FLEXIBLE = 4
 """Version of the value from which on texts have a length of variable size."""
 
-NEWEST_FORMAT = 2
-"""Of a record batch. Older ones are written by releases and settings before Kafka 0.11."""
-
 OUT_OF_RANGE = 1
 """Error code of a fetch."""
-
-MOST_BYTES = 1 << 20
-"""Of one fetch."""
 
 
 class Written(NamedTuple):
@@ -91,8 +84,7 @@ class GroupLog:
 
 def read(data: bytes) -> Iterator[tuple[int, list[Written]]]:
     """By batch: the offset after it, and the states of groups in it. data: of a fetch, may end within a batch."""
-    records = MemoryRecords(bytes(data))
-    while (batch := records.next_batch()) is not None and batch.magic == NEWEST_FORMAT:
+    for batch in decoded(data):
         written = (_state(record.key, record.value) for record in batch) if not batch.is_control_batch else ()
         yield batch.next_offset, [each for each in written if each is not None]
 

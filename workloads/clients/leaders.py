@@ -55,6 +55,11 @@ class Leaders:
         # Its threads are not joined at exit, so a broker that hangs does not delay the end of the process.
         self._pool = ThreadPoolExecutor(max_workers=len(brokers), thread_name_prefix="leaders")
 
+    @property
+    def logs(self) -> tuple[Log, ...]:
+        """Of which any broker has reported a leader so far."""
+        return tuple(self._known)
+
     def epoch(self, log: Log) -> int:
         """The highest leader epoch that any broker has reported so far; -1 for none."""
         return self._known[log].leader_epoch if log in self._known else -1

@@ -164,7 +164,8 @@ A ``deletion`` and an ``acknowledgement`` have two.
 ``output``      a committed record that an application of the user wrote, read after it had ended: `topic`,
                 `partition` and `start_offset` are its own; one row per input that it names, with the input's value:
                 ``{"source": int or null, "written": ns}``. `source` is null if it names none, or no record of the
-                run; `written` is its timestamp on the clock of the history, null if it has none.
+                run; `written` is its timestamp on the clock of the history, null if it has none. Where the headers of
+                the batches were read, ``"producer": id of its producer or null, "transactional": bool`` as well.
 ``pipeline``    what is known of the application at the end, one row per partition of its source: ``{"sink": topic,
                 "guarantee": "at-least-once"|"at-most-once"|"exactly-once"|"order-per-key"|"aggregate",
                 "isolation": "read_committed"|"read_uncommitted"}``; `isolation` is that of its consumers, absent if
@@ -231,8 +232,8 @@ OBSERVATIONS = pa.schema(
         ("time", pa.int64()),  # ns, when the response had arrived
         ("node", pa.int32()),  # the broker that answered; null for ZooKeeper, and if any could have
         # partition | quorum | controller | controller_view | eligible | settings | group_state | transaction, see
-        # `workloads.probes` | group (of an application, see `workloads.roles.group_watch`) | unanswered: `node` did
-        # not answer the probe that `value` names
+        # `workloads.probes` | group (of an application, see `workloads.roles.group_watch`) | group_log (of the same,
+        # see `workloads.roles.group_record`) | unanswered: `node` did not answer the probe that `value` names
         ("kind", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from workloads.clients.connection import Address, ask
 from workloads.clients.coordination import coordinator
@@ -25,6 +25,16 @@ KIND = "group"
 sample before; the value is ``{"group": name, "owner": text or null, "member": id or null, "position": int or null}``.
 `owner` is the instance, such as ``app:1``, or the id of a member that belongs to no instance, which begins with its
 client.id. It is null while the group rebalances, and `position` until the group has committed one."""
+
+
+class Sample(NamedTuple):
+    """The watch saw another position of a log. Times in ns: `since`, when it had asked and seen the one before, and
+    `time`, of the answer."""
+
+    since: int
+    time: int
+    log: Log
+    position: int
 
 
 class GroupWatch:
@@ -49,6 +59,8 @@ class GroupWatch:
         self._request = request or (lambda address: lambda message: ask(address, message, timeout=TIMEOUT))
         self._coordinator: int | None = None
         self._last: dict[Log, tuple[Any, ...]] = {}
+        self._asked = 0
+        self.samples: list[Sample] = []
 
     def watch(self) -> None:
         """Sample until `context.stop` is set. Without an answer, nothing is recorded."""
@@ -79,10 +91,14 @@ class GroupWatch:
         if members is None or at is None:
             self._coordinator = None
             return
+        since, self._asked = self._asked, asked
         for log in self._source:
             member = members.get(log)
-            state = (None if member is None else self._owner(member), member, at.get(log))
-            if self._last.get(log, (None, None, None)) != state:
+            state = (None if member is None else owner_name(member, self._clients), member, at.get(log))
+            before = self._last.get(log, (None, None, None))
+            if state[2] is not None and state[2] != before[2]:
+                self.samples.append(Sample(since, now, log, state[2]))
+            if before != state:
                 self._last[log] = state
                 value = {
                     "group": self._group,
@@ -106,13 +122,15 @@ class GroupWatch:
                 return found
         return None
 
-    def _owner(self, member: GroupMember) -> str:
-        if len(self._clients) == 1:
-            return next(iter(self._clients))
-        for instance, client in self._clients.items():
-            if any(_names(text, client) for text in (member.client, member.instance or "")):
-                return instance
-        return member.member
+
+def owner_name(member: GroupMember, clients: Mapping[str, str]) -> str:
+    """The instance to which a member belongs, or its id. clients: as `GroupWatch` has them."""
+    if len(clients) == 1:
+        return next(iter(clients))
+    for instance, client in clients.items():
+        if any(_names(text, client) for text in (member.client, member.instance or "")):
+            return instance
+    return member.member
 
 
 def _names(text: str, client: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from workloads.clients.kafka_python.outputs import Output, OutputConsumer
@@ -13,8 +14,9 @@ from workloads.reference import NotLoadable
 from workloads.roles.aggregates import Aggregate, UnknownAggregate, by_key
 from workloads.roles.application import client_id
 from workloads.roles.context import WorkerContext
+from workloads.roles.group_record import record_group_log
 from workloads.roles.group_watch import GroupWatch
-from workloads.roles.output_source import UNNAMED, OutputSource, UnknownIdentity, excerpt
+from workloads.roles.output_source import UNNAMED, OutputSource, Sender, UnknownIdentity, excerpt
 
 
 class Incomplete(Exception):
@@ -27,18 +29,36 @@ def record_outputs(context: WorkerContext) -> None:
 
     Options: guarantee, settle (seconds to read everything), instances (their number), and those of `OutputSource`.
     """
-    options = context.options
+    began = time.monotonic_ns()
     context.ready()
-    if options["group"] is not None:
-        group, source = f"{options['group']}-{context.run}", context.logs_of(options["source"])
-        clients = {
-            f"app:{number}": client_id(options["group"], context.run, number)
-            for number in range(options["instances"])
-        }
-        GroupWatch(context, group=group, source=source, clients=clients).watch()
+    record_group = _watched(context, began) if context.options["group"] is not None else None
     context.stop.wait()
-    if not context.gone.is_set():
-        OutputAudit(context).record()
+    if context.gone.is_set():
+        return
+    if record_group is not None:
+        record_group()
+    OutputAudit(context).record()
+
+
+def _watched(context: WorkerContext, began: int) -> Callable[[], None]:
+    """Watch the group until `context.stop` is set. Returns what records its log."""
+    options = context.options
+    group, source = f"{options['group']}-{context.run}", context.logs_of(options["source"])
+    clients = {
+        f"app:{number}": client_id(options["group"], context.run, number)
+        for number in range(options["instances"])
+    }
+    watch = GroupWatch(context, group=group, source=source, clients=clients)
+    watch.watch()
+    return partial(
+        record_group_log,
+        context,
+        group=group,
+        source=source,
+        clients=clients,
+        since=began,
+        samples=watch.samples,
+    )
 
 
 class OutputAudit:
@@ -75,8 +95,10 @@ class OutputAudit:
             self._row("pipeline", log, value, began, error=doubt, end_offset=positions.get(log), group=group)
 
     def _record_outputs(self, source: OutputSource) -> None:
-        for output, began in self._read(self._stable_ends(source), source.consumer()):
-            self._record_output(source, output, began)
+        ends = self._stable_ends(source)
+        senders = source.senders(ends)
+        for output, began in self._read(ends, source.consumer()):
+            self._record_output(source, output, began, senders.of(output.log, output.offset))
 
     def _record_aggregates(self, source: OutputSource, positions: Mapping[Log, int]) -> None:
         """Of the keys whose inputs the group has passed. The analysis reports the others as unprocessed inputs."""
@@ -149,7 +171,7 @@ class OutputAudit:
                     f"after the application ended. Set its transaction.timeout.ms to less than that"
                 )
 
-    def _record_output(self, source: OutputSource, output: Output, began: int) -> None:
+    def _record_output(self, source: OutputSource, output: Output, began: int, sender: Sender | None) -> None:
         named = source.named(output)
         self._outputs += 1
         self._named += any(value != UNNAMED for value in named)
@@ -158,10 +180,12 @@ class OutputAudit:
         if not named:
             self._unnamed = excerpt(output)
         for value in named or [UNNAMED]:
-            about = {
+            about: dict[str, Any] = {
                 "source": None if value == UNNAMED else value,
                 "written": self._written(output.timestamp),
             }
+            if sender is not None:
+                about |= sender._asdict()
             self._row("output", output.log, about, began, start_offset=output.offset)
 
     def _written(self, timestamp: int | None) -> int | None:

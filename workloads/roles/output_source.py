@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
+from workloads.clients.connection import ask
 from workloads.clients.kafka_python.outputs import GroupPositions, Output, OutputConsumer
 from workloads.clients.leaders import Leaders
+from workloads.clients.log_batches import log_batches
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, LATEST
 from workloads.reference import Reference
@@ -19,6 +23,34 @@ ANSWER_LIMIT = 10.0
 
 UNNAMED = -1
 """In place of the value of an input: an output names something that is no record of the run."""
+
+
+FETCH_LIMIT = 5.0
+"""Seconds for one fetch."""
+
+
+class Sender(NamedTuple):
+    """Of a record: the id of its producer, None without one, and whether it was sent in a transaction."""
+
+    producer: int | None
+    transactional: bool
+
+
+class Senders:
+    """By log and offset, as the headers of the batches have it."""
+
+    def __init__(self) -> None:
+        self._bases: dict[Log, list[int]] = {}
+        self._senders: dict[Log, list[Sender]] = {}
+
+    def add(self, log: Log, base: int, sender: Sender) -> None:
+        """base: the offset at which its records begin; higher than that of the last one."""
+        self._bases.setdefault(log, []).append(base)
+        self._senders.setdefault(log, []).append(sender)
+
+    def of(self, log: Log, offset: int) -> Sender | None:
+        at = bisect_right(self._bases.get(log, []), offset)
+        return self._senders[log][at - 1] if at else None
 
 
 class UnknownIdentity(Exception):
@@ -64,6 +96,24 @@ class OutputSource:
     def sink_ends(self, *, committed: bool = False) -> dict[Log, int]:
         """committed: the last stable offsets. Raises TimeoutError."""
         return self._ends(self._sink, committed)
+
+    def senders(self, ends: Mapping[Log, int]) -> Senders:
+        """Of the records of the sink before these ends; of none where a leader does not answer, which is no reason to
+        judge nothing."""
+        senders = Senders()
+        for log, end in ends.items():
+            node = self._leaders.leader(log)
+            if node is None:
+                continue
+            leader = partial(ask, self._context.brokers[node], timeout=FETCH_LIMIT)
+            try:
+                start = self._leaders.offset(log, at=EARLIEST, limit=ANSWER_LIMIT)
+                for batch in log_batches(leader, log, start, end):
+                    producer = batch.producer_id if batch.has_producer_id() else None
+                    senders.add(log, batch.base_offset, Sender(producer, batch.is_transactional))
+            except OSError:
+                continue
+        return senders
 
     def inputs(self) -> int:
         """The number of records in the source. Raises TimeoutError."""

@@ -78,6 +78,23 @@ def watched(
     return s
 
 
+def logged(
+    s: Any, time: int, *, position: int | None = None, owner: str | None = None, transaction: int | None = None,
+    partition: int = 0,
+) -> Any:  # fmt: skip
+    """The coordinator wrote down a commit or, without a position, who has the log from now on."""
+    value: dict[str, Any] = {"group": "a"}
+    if position is not None:
+        value |= {"position": position, "transaction": transaction}
+    else:
+        value |= {"owner": owner, "member": owner and f"m-{owner}", "generation": 1, "session_timeout": 6000}
+    s.observations.append({
+        "process": 8, "time": time, "kind": "group_log", "topic": "t", "partition": partition, "node": 1,
+        "value": json.dumps(value),
+    })  # fmt: skip
+    return s
+
+
 def each_has_an_output(s: Any) -> Any:
     return application(made(fed(s), 0, 1, 2), "exactly-once", position=3)
 
@@ -555,3 +572,17 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     unknown_without_an_output: {},
     unknown_and_read_as_committed_without_an_output: {"missing-output": 1},
 }
+
+
+def missing_with_commits_of_the_log(s: Any) -> Any:
+    """The watch saw each of them later. It has the owners alone."""
+    watched(watched(fed(s, 4), 2, "app:0"), 40, "app:1", 4)
+    logged(logged(s, 12, position=1), 14, position=4)
+    return application(made(s, 0), position=4)
+
+
+def missing_with_owners_of_the_log(s: Any) -> Any:
+    """The watch saw the new owner late. It has the positions alone."""
+    watched(watched(fed(s, 4), 2, "app:0"), 40, "app:1", 4)
+    logged(logged(s, 1, owner="app:0"), 38, owner="app:1")
+    return application(made(logged(s, 39), 0), position=4)

@@ -1,0 +1,98 @@
+"""As copier_confluent.py, with a flaw: a thread makes the invoices, while the client library commits positions by
+timer (enable.auto.commit). A crash loses the orders that wait for the thread.
+
+With `mended` as its last argument, positions are stored for the timer once the brokers have acknowledged the invoice.
+
+Usage: background.py BOOTSTRAP SOURCE SINK GROUP CLIENT [mended]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+bootstrap, source, sink, group, client, *rest = sys.argv[1:]
+mended = rest == ["mended"]
+WORK = 0.01
+"""Seconds for an invoice."""
+waiting: queue.Queue = queue.Queue()
+written: queue.SimpleQueue = queue.SimpleQueue()
+"""Orders whose invoices the brokers have acknowledged, in the order of each partition: the producer is idempotent."""
+running = True
+
+
+def stop(*_):
+    global running
+    running = False
+
+
+signal.signal(signal.SIGTERM, stop)
+consumer = Consumer(
+    {
+        "bootstrap.servers": bootstrap,
+        "client.id": client,
+        "group.id": group,
+        "enable.auto.commit": True,
+        "auto.commit.interval.ms": 1000,
+        "enable.auto.offset.store": not mended,
+        "auto.offset.reset": "earliest",
+        "session.timeout.ms": 6000,
+        "heartbeat.interval.ms": 1000,
+    }
+)
+producer = Producer({"bootstrap.servers": bootstrap, "client.id": client, "enable.idempotence": True})
+
+
+def make_invoices():
+    while (order := waiting.get()) is not None:
+        time.sleep(WORK)
+        invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
+        producer.produce(sink, key=order.key(), value=invoice, on_delivery=lambda e, _, o=order: delivered(e, o))
+        producer.poll(0)
+    producer.flush(5)
+
+
+def delivered(error, order):
+    if error is not None:
+        print(error, flush=True)
+        os._exit(1)
+    written.put(order)
+
+
+def store():
+    """The positions behind what is written, for the timer."""
+    while not written.empty():
+        order = written.get()
+        position = TopicPartition(order.topic(), order.partition(), order.offset() + 1)
+        with suppress(KafkaException):  # another instance has the partition, and begins at the committed position
+            consumer.store_offsets(offsets=[position])
+
+
+worker = threading.Thread(target=make_invoices)
+worker.start()
+try:
+    consumer.subscribe([source])
+    while running:
+        order = consumer.poll(0.1)
+        if order is not None and order.error():
+            raise KafkaException(order.error())
+        if order is not None:
+            waiting.put(order)
+        if mended:
+            store()
+except KafkaException as error:
+    print(error, flush=True)
+    os._exit(1)
+waiting.put(None)
+worker.join()
+if mended:
+    store()
+consumer.close()
