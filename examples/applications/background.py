@@ -55,7 +55,9 @@ def make_invoices():
     while (order := waiting.get()) is not None:
         time.sleep(WORK)
         invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
-        producer.produce(sink, key=order.key(), value=invoice, on_delivery=lambda e, _, o=order: delivered(e, o))
+        producer.produce(
+            sink, key=order.key(), value=invoice, on_delivery=lambda e, _, o=order: delivered(e, o)
+        )
         producer.poll(0)
     producer.flush(5)
 
@@ -72,7 +74,9 @@ def store():
     while not written.empty():
         order = written.get()
         position = TopicPartition(order.topic(), order.partition(), order.offset() + 1)
-        with suppress(KafkaException):  # another instance has the partition, and begins at the committed position
+        with suppress(
+            KafkaException
+        ):  # another instance has the partition, and begins at the committed position
             consumer.store_offsets(offsets=[position])
 
 
