@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from nemesis.views import QuickView, View
+from nemesis.views import InstanceView, Moment, QuickView, View
 
 State = Literal["running", "paused", "stopped"]
 Registration = Literal["active", "fenced", "unregistered"]
@@ -269,6 +269,23 @@ class Clients(Protocol):
     def resume(self, process: int) -> None: ...
 
     def paused(self, process: int) -> bool: ...
+
+    def freeze(self, process: int, limit: float) -> bool:
+        """Let an instance of an application stand still until `thaw`, and `limit` seconds at most. Faults hit it all
+        the same.
+
+        False where it does not run, or a fault or somebody else holds it already. Raises OSError where it cannot be
+        frozen.
+        """
+
+    def frozen(self, process: int) -> bool:
+        """Whether it stands still since `freeze`. False for a process that is gone."""
+
+    def thaw(self, process: int) -> None:
+        """Let it go on, unless a fault pauses it."""
+
+    def instance_view(self, instance: int, moment: Moment) -> InstanceView:
+        """A new view of the instance of that number. The caller closes it."""
 
     def isolate(self, process: int) -> None:
         """Cut its connections to all brokers: nothing passes, and neither side gets an error."""

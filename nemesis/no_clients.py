@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nemesis.views import InstanceView, Moment
+
 
 class NoClients:
     """Implements `nemesis.cluster.Clients`."""
@@ -26,7 +28,16 @@ class NoClients:
     def replace(self, process: int) -> int:
         raise LookupError(f"there is no client process {process}")
 
-    stop = pause = resume = isolate = connect = kill
+    stop = pause = resume = isolate = connect = thaw = kill
+
+    def freeze(self, process: int, limit: float) -> bool:  # noqa: ARG002 - for none
+        raise LookupError(f"there is no client process {process}")
+
+    def frozen(self, process: int) -> bool:  # noqa: ARG002 - for none
+        return False
+
+    def instance_view(self, instance: int, moment: Moment) -> InstanceView:  # noqa: ARG002 - for none
+        raise LookupError(f"there is no instance {instance} of an application")
 
     def paused(self, process: int) -> bool:
         raise LookupError(f"there is no client process {process}")

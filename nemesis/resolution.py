@@ -6,7 +6,8 @@ import random
 from collections.abc import Mapping
 
 from nemesis.cluster import Cluster
-from nemesis.targets import APP, Target
+from nemesis.targets import Target
+from nemesis.topology import APP
 from nemesis.views import CoordinatorKind, QuickView, View
 
 OF_LOG = frozenset({"leader", "follower", "isr", "out-of-sync", "partition"})

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,8 +27,9 @@ from nemesis.serving_watch import WATCHED, ServingWatch, not_observed
 from nemesis.target_search import Found, TargetSearch
 from nemesis.targets import named
 from nemesis.tasks import Start, Task, in_thread
-from nemesis.triggers import TRIGGER_INTERVAL, Trigger, Watch
+from nemesis.triggers import Trigger
 from nemesis.views import NeverComes, QuickView
+from nemesis.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -159,34 +161,52 @@ class Nemesis:
             self._clock.fail(problem)
 
     def _carry_out(self, run: EventRun) -> None:
-        event = run.event
-        if event.after is not None:
-            watch = event.after.named(self._aliases).watch(self._cluster, self._clients, topic=self._topic)
+        if run.event.after is None:
+            self._begin(run, None)
+        else:
+            trigger = run.event.after.named(self._aliases)
+            watch = trigger.watch(self._cluster, self._clients, topic=self._topic, pause=self._clock.pause)
             with closing(watch):
-                try:
-                    came = self._await_trigger(event.after, watch)
-                except NeverComes as problem:
-                    self._give_up(run, f"{event.after.moment} never comes: {problem}", watch)
-                    return
-                if came is None:
-                    if not self._clock.is_ending:
-                        waited = f"did not come within {event.after.limit:g} s"
-                        self._give_up(run, f"{event.after.moment} {waited}", watch)
-                    return
-            run.planned = came + event.at
+                while self._plan(run, run.event.after, watch) and not self._begin(run, watch):
+                    pass
+        if run.due is not None:
+            self._hold(run, run.due)
+
+    def _plan(self, run: EventRun, trigger: Trigger, watch: Watch) -> bool:
+        """Wait for the trigger. Whether it came; that it did not is recorded."""
+        try:
+            came = self._await_trigger(trigger, watch)
+        except NeverComes as problem:
+            self._give_up(run, f"{trigger.moment} never comes: {problem}", watch)
+            return False
+        if came is None:
+            if not self._clock.is_ending:
+                self._give_up(run, f"{trigger.moment} did not come within {trigger.limit:g} s", watch)
+            return False
+        run.planned = came + run.event.at
+        if run.event.at:
+            watch.release()
+        return True
+
+    def _begin(self, run: EventRun, watch: Watch | None) -> bool:
+        """Inject when it is time. False where the moment that was met was over by then: the next one counts."""
+        event = run.event
         assert run.planned is not None
         with closing(self._cluster.quick()) as view:
             looked, found = -math.inf, None
             for ahead in LOOKS_AHEAD:
                 if not self._clock.wait(run.planned - ahead):
-                    return
+                    return True
                 if looked < run.planned - ANSWER_AGE:  # not where a trigger came this late
                     looked, found = self._clock.seconds(), self._targets.look(event, view)
             if not self._clock.wait(run.planned) or not self._await_turn(run):
-                return
-            self._inject(run, view, found if self._clock.seconds() - looked <= ANSWER_AGE else None)
-        if run.due is not None:
-            self._hold(run, run.due)
+                return True
+            if watch is not None and watch.is_over:
+                watch.release()
+                run.planned = run.began = None
+                return False
+            self._inject(run, view, found if self._clock.seconds() - looked <= ANSWER_AGE else None, watch)
+        return True
 
     def _await_trigger(self, trigger: Trigger, watch: Watch) -> float | None:
         """When it came; None if it did not in time, or if the run was stopped. Raises NeverComes."""
@@ -199,7 +219,7 @@ class Nemesis:
                 raise
             except Exception as problem:  # requests may stay unanswered while faults are at work
                 log.info("whether %s: %r", trigger, problem)
-            clock.wait(clock.seconds() + TRIGGER_INTERVAL)
+            clock.wait(clock.seconds() + watch.interval)
         return None
 
     def _await_turn(self, run: EventRun) -> bool:
@@ -223,8 +243,8 @@ class Nemesis:
             return False
         return may_block_the_same(run.event, other.event) or self._clock.seconds() < run.planned + HEAL_FIRST
 
-    def _inject(self, run: EventRun, view: QuickView, found: Found | None) -> None:
-        """found: the target, where it is known."""
+    def _inject(self, run: EventRun, view: QuickView, found: Found | None, watch: Watch | None) -> None:
+        """found: the target, where it is known. watch: of its trigger."""
         assert run.began is not None
         event = run.event
         nodes: tuple[int, ...] = ()
@@ -237,7 +257,11 @@ class Nemesis:
             if run.serving is not None:
                 run.serving.end()
             run.inject(self._context(run, nodes, peers))
+            if watch is not None:
+                watch.release()
             proof = self._prove(run)
+            if watch is not None and watch.met is not None:
+                proof = replace(proof, evidence={**proof.evidence, "met": watch.met})
         except Unresolved as problem:
             proof = Proof(False, {"unresolved": str(problem)})
         except Exception as problem:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from nemesis.aliases import Aliases
 from nemesis.suggestion import did_you_mean, first_words
-from nemesis.topology import Topology
+from nemesis.topology import APP, Topology
 
 TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
 
@@ -45,9 +45,6 @@ _NODES = re.compile(r"[0-9]+(,[0-9]+)*", re.ASCII)
 _SETS = ("controller", "controllers", "one", "random", "minority", "majority", "all")
 PLURALS = {"producers": "producer", "readers": "reader", "sessions": "session"}
 """Short names for all client processes of a role of `AppendLog`; 'roles:<role>' is the form for any role."""
-
-APP = "app"
-"""The role of the instances of a user's application, and the kind of the targets that mean them."""
 
 _KNOWN_TO_BROKERS = frozenset({"coordinator", "transaction-coordinator", "group", "transaction"})
 """Kinds of which the name is that of a group or of a transactional id."""

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+APP = "app"
+"""The role of the instances of a user's application, and the kind of the targets that mean them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Topology:
@@ -17,6 +20,7 @@ class Topology:
     replicas     replication factor of these topics; with any_topic, the highest that one can have.
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
     commands     those of these roles whose processes run a command of the user.
+    unseen_instances  why nobody can see from outside what an instance of the application does; None where one can.
     members      consumer group, by its short name, to number of client processes that are its members.
     transactions  transactional ids, by their short names.
     release      (major, minor) of Kafka.
@@ -31,6 +35,7 @@ class Topology:
     replicas: int = 1
     clients: Mapping[str, int] = field(default_factory=dict)
     commands: frozenset[str] = frozenset()
+    unseen_instances: str | None = None
     members: Mapping[str, int] = field(default_factory=dict)
     transactions: tuple[str, ...] = ()
     release: tuple[int, int] = (4, 1)

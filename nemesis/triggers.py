@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
+from nemesis.aim import Aim
 from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
 from nemesis.suggestion import did_you_mean, first_words
-from nemesis.topology import Topology
+from nemesis.topology import APP, Topology
 from nemesis.validation import LONGEST
-from nemesis.views import Elected, QuickView
+from nemesis.views import MOMENTS, Elected, Moment, QuickView
+from nemesis.watch import Observed, Watch
 
 ALLOWED = (
     "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's main topic; "
     "'isr-shrink:<partition>' and 'isr-shrink:<topic>-<partition>' name another), 'controller-change', "
-    "'rebalance:<group>', 'transaction:<id>'; each may end with ' within <seconds>'"
+    "'rebalance:<group>', 'transaction:<id>'; of an instance of an application: 'uncommitted-output:app:<instance>', "
+    "'committed-ahead:app:<instance>', 'open-transaction:app:<instance>', 'revocation:app:<instance>'; each may end "
+    "with ' within <seconds>'"
 )
 
 _WORDS = first_words(ALLOWED)
@@ -25,6 +30,7 @@ _WORDS = first_words(ALLOWED)
 
 _LOG = re.compile(r"(isr-shrink|isr-full|leader-change)(?::(?:([A-Za-z0-9._-]+)-)?([0-9]+))?")
 _NAMED = re.compile(r"(rebalance|transaction):(\S+)")
+_MOMENT = re.compile(rf"({'|'.join(MOMENTS)}):app:([0-9]+)", re.ASCII)
 _ACKS = re.compile(r"acks:([1-9][0-9]*)")
 
 REBALANCING = ("PreparingRebalance", "CompletingRebalance")
@@ -32,9 +38,6 @@ REBALANCING = ("PreparingRebalance", "CompletingRebalance")
 
 TRIGGER_LIMIT = 60.0
 """Seconds, from the start of the schedule, for which an event waits for a trigger that names no other limit."""
-
-TRIGGER_INTERVAL = 0.05
-"""Seconds between two looks at a trigger."""
 
 BACK_AGAIN = 2
 """By how much a partition's epoch is higher, at least, after its leader has lost the lead and got it back.
@@ -44,35 +47,9 @@ so up to Kafka 3.5.
 """
 
 Look = tuple[Callable[[], Any], Callable[[Any], bool], Callable[[Any], str]]
-"""What is observed, whether the moment has come, and the words for what was seen: as `Watch` takes them."""
+"""What is observed, whether the moment has come, and the words for what was seen: as `Observed` takes them."""
 
 _LIMITED = re.compile(r"(\S+) within ([0-9]+(?:\.[0-9]+)?)")
-
-
-class Watch:
-    """Looks repeatedly whether a moment has come since the first look. For one thread."""
-
-    def __init__(
-        self,
-        observe: Callable[[], Any],
-        comes: Callable[[Any], bool],
-        says: Callable[[Any], str],
-        *,
-        close: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._observe = observe
-        self._comes = comes
-        self._says = says
-        self.close = close
-        """Closes what the looks have opened. There is no look afterwards."""
-        self.seen = "nothing"
-        """At the last look that was answered, in words."""
-
-    def has_come(self) -> bool:
-        """Look once. Raises what the look raises."""
-        now = self._observe()
-        self.seen = self._says(now)
-        return self._comes(now)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +61,7 @@ class Trigger:
     topic      None for the workload's main topic.
     partition  None where the text has none, which means 0.
     name       of a group or a transactional id.
+    instance   number of an instance of an application.
     limit      seconds, from the start of the schedule, after which it is no longer waited for.
     """
 
@@ -92,6 +70,7 @@ class Trigger:
     topic: str | None = None
     partition: int | None = None
     name: str | None = None
+    instance: int | None = None
     limit: float = TRIGGER_LIMIT
 
     @classmethod
@@ -104,6 +83,8 @@ class Trigger:
                 return cls(kind=text)
             if match := _ACKS.fullmatch(text):
                 return cls(kind="acks", number=int(match[1]))
+            if match := _MOMENT.fullmatch(text):
+                return cls(kind=match[1], instance=int(match[2]))
             if match := _NAMED.fullmatch(text):
                 return cls(kind=match[1], name=match[2])
             if match := _LOG.fullmatch(text):
@@ -121,6 +102,8 @@ class Trigger:
             return f"acks:{self.number}"
         if self.name is not None:
             return f"{self.kind}:{self.name}"
+        if self.instance is not None:
+            return f"{self.kind}:app:{self.instance}"
         if self.partition is None:
             return self.kind
         return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
@@ -152,12 +135,37 @@ class Trigger:
                 f"{what}: the cluster has one node that can be the controller, which never changes"
             )
 
-    def watch(self, cluster: Cluster, clients: Clients, *, topic: str) -> Watch:
-        """topic: the workload's main topic."""
+        if self.instance is not None:
+            self._check_instance(topology, what)
+
+    def _check_instance(self, topology: Topology, what: str) -> None:
+        number = topology.clients.get(APP, 0)
+        if not number:
+            others = "acks, isr-shrink, isr-full, leader-change, controller-change, rebalance and transaction"
+            raise ValueError(
+                f"{what}: only an application of yours (Pipeline) has instances; allowed: {others}"
+            )
+        if (self.instance or 0) >= number:
+            allowed = "app:0" if number == 1 else f"app:0 to app:{number - 1}"
+            raise ValueError(f"{what}: the application has no instance {self.instance}; allowed: {allowed}")
+        if topology.unseen_instances is not None:
+            raise ValueError(f"{what}: {topology.unseen_instances}")
+
+    def watch(
+        self,
+        cluster: Cluster,
+        clients: Clients,
+        *,
+        topic: str,
+        pause: Callable[[float], object] = time.sleep,
+    ) -> Watch:
+        """topic: the workload's main topic. pause: waits that many seconds, or less."""
+        if self.instance is not None:
+            return Aim(cast(Moment, self.kind), self.instance, clients, pause=pause)
         if self.kind == "acks":
-            return Watch(clients.acknowledged, self.number.__le__, "{:,} acknowledgements".format)
+            return Observed(clients.acknowledged, self.number.__le__, "{:,} acknowledgements".format)
         view = cluster.quick()
-        return Watch(*self._look(view, (self.topic or topic, self.partition or 0)), close=view.close)
+        return Observed(*self._look(view, (self.topic or topic, self.partition or 0)), close=view.close)
 
     def _look(self, view: QuickView, log: tuple[str, int]) -> Look:
         match self.kind:

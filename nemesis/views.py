@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, get_args
 
 CoordinatorKind = Literal["group", "transaction"]
+
+Moment = Literal["uncommitted-output", "committed-ahead", "open-transaction", "revocation"]
+"""Of an instance of an application: an output of it is in the log, and the position behind its input is not
+committed; a position is committed, and the output of an input before it is not in the log; outputs of it are in the
+log, and their transaction has not ended; its group rebalances, or takes a partition away from it."""
+
+MOMENTS: tuple[Moment, ...] = get_args(Moment)
 
 
 class NeverComes(Exception):
@@ -68,3 +76,29 @@ class QuickView(View, Protocol):
 
     def close(self) -> None:
         """Close what the looks have opened. It is not used any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """comes: whether the instance is at the moment. seen: what was seen, in words. facts: the same as JSON values."""
+
+    comes: bool
+    seen: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+class InstanceView(Protocol):
+    """What brokers report of one instance of an application, with regard to one `Moment`. For one thread."""
+
+    @property
+    def seen(self) -> str:
+        """At the last wait or look, in words."""
+
+    def wait(self, limit: float) -> bool:
+        """Wait until the moment may have come, for `limit` seconds at most. Whether it may. Raises OSError, and
+        NeverComes."""
+
+    def look(self) -> Sight:
+        """Ask the brokers for everything that decides whether it has come. Raises OSError without an answer."""
+
+    def close(self) -> None: ...

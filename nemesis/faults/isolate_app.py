@@ -10,6 +10,9 @@ from nemesis.steps.client_process import LIMIT, AffectsClient
 from nemesis.targets import Groups, Target, applications_only
 from nemesis.topology import Topology
 
+CLOSING = 0.3
+"""Seconds for the packets to be cut. An instance that is frozen goes on after that."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class IsolateApp(AffectsClient):
@@ -26,6 +29,7 @@ class IsolateApp(AffectsClient):
 
     def inject(self, context: FaultContext) -> None:
         context.clients.isolate(context.node_id)
+        context.wait_until(lambda: context.clients.isolated(context.node_id) is not None, CLOSING)
 
     def verify_injected(self, context: FaultContext) -> Proof:
         is_cut = context.wait_until(lambda: bool(context.clients.isolated(context.node_id)), LIMIT)

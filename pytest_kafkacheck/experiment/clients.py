@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
+from nemesis.views import Moment
+from pytest_kafkacheck.experiment.applications.instance_view import BrokersInstanceView
+from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from workloads.applications.packet_gate import WAYS, Way
 from workloads.clients.connection import Address
 from workloads.clients.network_gate import GATED_LIBRARIES
@@ -18,10 +22,17 @@ class WorkerClients:
     """Implements ``nemesis.cluster.Clients``. For a process that is gone each method raises LookupError.
 
     brokers  where clients reach each broker now.
+    plan     of the user's application; None where the run has none, or nothing of it can be seen.
     """
 
-    def __init__(self, workers: WorkerPool, brokers: Callable[[], Mapping[int, Address]] = dict) -> None:
-        self._workers, self._brokers = workers, brokers
+    def __init__(
+        self,
+        workers: WorkerPool,
+        brokers: Callable[[], Mapping[int, Address]] = dict,
+        *,
+        plan: ApplicationPlan | None = None,
+    ) -> None:
+        self._workers, self._brokers, self._plan = workers, brokers, plan
 
     def roles(self) -> Mapping[int, str]:
         """Of the clients that are alive, by process number. Probes and final reads are no clients."""
@@ -65,6 +76,35 @@ class WorkerClients:
 
     def paused(self, process: int) -> bool:
         return self._alive(process).is_paused
+
+    def freeze(self, process: int, limit: float) -> bool:
+        return self._alive(process).freeze(limit)
+
+    def frozen(self, process: int) -> bool:
+        worker = self._workers.workers.get(process)
+        return worker is not None and worker.is_frozen
+
+    def thaw(self, process: int) -> None:
+        self._alive(process).thaw()
+
+    def instance_view(self, instance: int, moment: Moment) -> BrokersInstanceView:
+        """Raises LookupError where nothing of the application can be seen."""
+        if self._plan is None:
+            raise LookupError("brokers do not show what instances of the application do")
+        return BrokersInstanceView(
+            self._plan,
+            instance,
+            moment,
+            brokers=self._brokers,
+            incarnation=partial(self._incarnation, instance),
+        )
+
+    def _incarnation(self, instance: int) -> tuple[int, int] | None:
+        """Changes with each start of the instance; None while it does not run."""
+        for process, worker in self._workers.workers.items():
+            if worker.spec.instance == instance:
+                return process, worker.counts.get("starts", 0)
+        return None
 
     def isolate(self, process: int) -> None:
         """Raises ValueError for a process whose library does not wait at the network gate: some of its own requests

@@ -32,6 +32,7 @@ from pytest_kafkacheck.experiment.applications.containers import (
     require_cluster,
 )
 from pytest_kafkacheck.experiment.applications.instance import AppContainer
+from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from pytest_kafkacheck.experiment.environment import write_environment, write_layout
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -277,9 +278,10 @@ class _Execution:
         def brokers() -> Mapping[int, Address]:
             return self._cluster.brokers
 
+        plan = ApplicationPlan.of(self._experiment.workload, self._run)
         if self._containers:
-            return ContainedClients(workers, brokers, containers=self._containers)
-        return WorkerClients(workers, brokers)
+            return ContainedClients(workers, brokers, plan=plan, containers=self._containers)
+        return WorkerClients(workers, brokers, plan=plan)
 
     def _recover(self) -> None:
         """Wait for the cluster to recover, and record whether it did."""

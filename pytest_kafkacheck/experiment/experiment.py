@@ -19,6 +19,7 @@ from nemesis.topology import Topology
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import validation
+from pytest_kafkacheck.experiment.applications.plan import unseen
 from pytest_kafkacheck.experiment.validation import Expectation
 from workloads import stored
 from workloads.topic_names import short_topics
@@ -116,6 +117,7 @@ class Experiment:
             commands=frozenset(
                 worker.role.name for worker in self.workload.workers() if worker.instance is not None
             ),
+            unseen_instances=unseen(self.workload),
             members=members,
             # A name is that of a group, or a transactional id.
             transactions=tuple(name for name in self.workload.aliases("check") if name not in members),

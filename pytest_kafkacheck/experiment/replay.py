@@ -15,8 +15,8 @@ from nemesis.conflicts import conflict
 from nemesis.event import Event
 from nemesis.faults.corrupt import Corrupt
 from nemesis.faults.partition import Partition
-from nemesis.targets import APP, Groups, Target
-from nemesis.topology import Topology
+from nemesis.targets import Groups, Target
+from nemesis.topology import APP, Topology
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory

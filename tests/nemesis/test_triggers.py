@@ -17,7 +17,8 @@ from tests.support.topologies import TOPOLOGIES
 GOOD = [
     "acks:1", "acks:100", "isr-shrink", "isr-shrink:2", "isr-full:orders-1", "leader-change:my-own.topic_2-0",
     "controller-change", "rebalance:readers", "transaction:transfer-1", "isr-shrink within 20",
-    "acks:5 within 2.5", "rebalance:readers within 120",
+    "acks:5 within 2.5", "rebalance:readers within 120", "uncommitted-output:app:0",
+    "committed-ahead:app:12 within 9", "open-transaction:app:1", "revocation:app:0",
 ]  # fmt: skip
 
 
@@ -36,7 +37,8 @@ def test_a_trigger_is_its_text(text) -> None:
     | st.sampled_from(["acks", "acks:0", "acks:-1", "acks:1.5", "isr-shrink:", "isr-full:a-", "controller-change:1",
                        "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1", "acks:1 within",
                        "acks:1 within 0", "acks:1 within -1", "acks:1 within 5s", "acks:1 within 1 within 2",
-                       "within 5", "acks:1 within 99999999999"])
+                       "within 5", "acks:1 within 99999999999", "committed-ahead", "committed-ahead:app",
+                       "revocation:1", "open-transaction:app:x"])
     | st.none() | st.integers()
 )  # fmt: skip
 def test_other_text_is_refused_with_what_is_allowed(text) -> None:
@@ -62,7 +64,7 @@ def test_triggers_that_can_never_come_are_refused_with_the_event(where, text, sa
     assert "'kill-0'" in str(refused.value)
 
 
-@pytest.mark.parametrize("text", GOOD[:4] + GOOD[6:])
+@pytest.mark.parametrize("text", GOOD[:4] + GOOD[6:12])
 def test_triggers_that_can_come_are_accepted(text) -> None:
     Schedule.of([kill(1, lasting=1, after=text)]).check(TOPOLOGIES["three"])
 

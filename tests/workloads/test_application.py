@@ -21,7 +21,7 @@ from workloads.clients.security import BEGIN, Security
 from workloads.pipeline import APP
 from workloads.roles.application import connection_settings, filled
 from workloads.user_program import environment
-from workloads.workers.process import WorkerProcess, group_states
+from workloads.workers.process import STOPPED, WorkerProcess, group_states
 from workloads.workload import WorkerSpec
 
 ROOT = str(Path(__file__).parents[2])
@@ -302,3 +302,28 @@ def test_it_gets_the_environment_of_the_test() -> None:
     assert environment({"PYTHONPATH": ROOT}) == {}
     assert environment({"PYTHONPATH": "/x"}) == {"PYTHONPATH": "/x"}
     assert filled("{a}{b}{}", {"a": "1"}) == "1{b}{}"
+
+
+def test_an_instance_is_frozen_and_its_worker_is_not(start: Start) -> None:
+    worker = start(WITH_CHILD)
+    wait_until(lambda: members(worker) == 3)
+    assert worker.freeze(60)
+    assert worker.is_frozen
+    assert sorted(state in STOPPED for state in group_states(worker.pid)) == [False, True, True]
+    worker.pause()
+    worker.thaw()
+    assert worker.is_paused
+    assert not worker.freeze(60), "a fault holds it"
+    worker.resume()
+    wait_until(lambda: not set(group_states(worker.pid)) & STOPPED)
+    assert worker.freeze(60)
+    worker.kill_by_fault()
+    assert not worker.is_frozen
+
+
+def test_nothing_that_runs_is_nothing_to_freeze(start: Start, tmp_path: Path) -> None:
+    worker = start("print('begun')", restarts=5)
+    has_begun(tmp_path)
+    wait_until(lambda: members(worker) == 1)
+    assert not worker.freeze(60)
+    assert not worker.is_frozen

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer import ConsumerProtocolAssignment, OffsetFetchRequest
@@ -49,11 +49,8 @@ def owners(ask: Ask, group: str) -> Mapping[Log, GroupMember] | None:
 
 
 def _next_generation_owners(ask: Ask, group: str) -> Mapping[Log, GroupMember] | None:
-    if highest_version(ask, ConsumerGroupDescribeRequest.API_KEY) < 0:
-        return None
-    request = ConsumerGroupDescribeRequest(version=0, group_ids=[group], include_authorized_operations=False)
-    (described,) = ask(request).groups
-    if described.error_code:
+    described = _next_generation(ask, group)
+    if described is None:
         return None
     return {
         (topic.topic_name, int(number)): GroupMember(each.member_id, each.client_id, each.instance_id)
@@ -63,14 +60,53 @@ def _next_generation_owners(ask: Ask, group: str) -> Mapping[Log, GroupMember] |
     }
 
 
+def moving(ask: Ask, group: str) -> Mapping[Log, GroupMember]:
+    """Of a group of the next-generation protocol, the partitions that its members have and must give back."""
+    described = _next_generation(ask, group)
+    found: dict[Log, GroupMember] = {}
+    for each in () if described is None else described.members:
+        has, keeps = (
+            {
+                (topic.topic_name, int(number))
+                for topic in part.topic_partitions
+                for number in topic.partitions
+            }
+            for part in (each.assignment, each.target_assignment)
+        )
+        found |= dict.fromkeys(has - keeps, GroupMember(each.member_id, each.client_id, each.instance_id))
+    return found
+
+
+def _next_generation(ask: Ask, group: str) -> Any:
+    if highest_version(ask, ConsumerGroupDescribeRequest.API_KEY) < 0:
+        return None
+    request = ConsumerGroupDescribeRequest(version=0, group_ids=[group], include_authorized_operations=False)
+    (described,) = ask(request).groups
+    return None if described.error_code else described
+
+
+UNSTABLE = 88
+"""Error code: the position is part of a transaction that has not ended."""
+
+
+def stable_positions(ask: Ask, group: str, logs: Collection[Log]) -> Mapping[Log, int | None] | None:
+    """As `positions`, and None for a partition whose position is part of an unfinished transaction (KIP-447)."""
+    answer = ask(OffsetFetchRequest(version=7, group_id=group, topics=_wanted(logs), require_stable=True))
+    if answer.error_code:
+        return None
+    return {
+        (topic.name, partition.partition_index): None
+        if partition.error_code == UNSTABLE
+        else int(partition.committed_offset)
+        for topic in answer.topics
+        for partition in topic.partitions
+        if partition.error_code == UNSTABLE or (not partition.error_code and partition.committed_offset >= 0)
+    }
+
+
 def positions(ask: Ask, group: str, logs: Collection[Log]) -> Mapping[Log, int] | None:
     """Those of these partitions that have one. None where the broker is not the coordinator."""
-    topics: dict[str, list[int]] = {}
-    for name, number in logs:
-        topics.setdefault(name, []).append(number)
-    Topic = OffsetFetchRequest.OffsetFetchRequestTopic
-    wanted = [Topic(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
-    answer = ask(OffsetFetchRequest(version=5, group_id=group, topics=wanted))
+    answer = ask(OffsetFetchRequest(version=5, group_id=group, topics=_wanted(logs)))
     if answer.error_code:
         return None
     return {
@@ -79,6 +115,14 @@ def positions(ask: Ask, group: str, logs: Collection[Log]) -> Mapping[Log, int] 
         for partition in topic.partitions
         if not partition.error_code and partition.committed_offset >= 0
     }
+
+
+def _wanted(logs: Collection[Log]) -> list[Any]:
+    topics: dict[str, list[int]] = {}
+    for name, number in logs:
+        topics.setdefault(name, []).append(number)
+    Topic = OffsetFetchRequest.OffsetFetchRequestTopic
+    return [Topic(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
 
 
 def assigned(assignment: bytes | None) -> list[Log]:

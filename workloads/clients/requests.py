@@ -155,18 +155,21 @@ def watermarks(ask: Ask, start: Mapping[Log, int]) -> dict[Log, Watermarks]:
     }
 
 
-def fetch(ask: Ask, start: Mapping[Log, int], *, most_bytes: int, committed: bool = False) -> dict[Log, Any]:
+def fetch(
+    ask: Ask, start: Mapping[Log, int], *, most_bytes: int, committed: bool = False, wait: float = 0.0
+) -> dict[Log, Any]:
     """By log what the broker's own replica has from these offsets on, as kafka-python decodes it (error_code,
     high_watermark, log_start_offset, last_stable_offset, records). A batch may be longer than `most_bytes`.
 
     committed  as a consumer with isolation.level=read_committed asks: without it there is no last stable offset.
+    wait       seconds for which the broker waits for a record where there is none.
     """
     Topic = FetchRequest.FetchTopic
     request = FetchRequest(
         version=11,
         replica_id=CLIENT,
-        max_wait_ms=0,
-        min_bytes=0,
+        max_wait_ms=round(wait * 1000),
+        min_bytes=1 if wait else 0,
         max_bytes=most_bytes,
         isolation_level=COMMITTED if committed else UNCOMMITTED,
         session_id=0,

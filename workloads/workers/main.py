@@ -106,8 +106,10 @@ def _follow(context: WorkerContext, words: list[str]) -> None:
             context.go.set()
         case ["isolate"]:
             context.network.close()
+            _report_network(context)
         case ["connect"]:
             context.network.open()
+            _report_network(context)
         case ["limit", what, *value] if context.limits is not None:
             context.limits.limit(what, float(value[0]) if value else None)
         case [phase] if phase in PHASES:
@@ -119,13 +121,23 @@ def _follow(context: WorkerContext, words: list[str]) -> None:
             context.go.set()
 
 
+def _count_network(context: WorkerContext) -> None:
+    network = context.network
+    context.counts["isolated"], context.counts["blocked"] = int(network.is_closed), network.tried
+
+
+def _report_network(context: WorkerContext) -> None:
+    """At once: an instance that is frozen until its packets are cut waits for it."""
+    _count_network(context)
+    context.progress()
+
+
 def _pulse(context: WorkerContext) -> None:
     """Flushes rows even when no more are appended, and reports progress to the parent."""
     try:
         while not context.gone.wait(PULSE):
             context.flush()
-            network = context.network
-            context.counts["isolated"], context.counts["blocked"] = int(network.is_closed), network.tried
+            _count_network(context)
             if (limits := context.limits) is not None:
                 for name, value in limits.counts().items():
                     context.counts[name] = value

@@ -15,6 +15,7 @@ from typing import Any
 
 from workloads.workers.packet_cuts import PacketCuts
 from workloads.workers.parent_death import PARENT, spawn
+from workloads.workers.standstill import Standstill, State
 from workloads.workload import WorkerSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,6 +59,7 @@ class WorkerProcess:
         self._ready, self._gone = threading.Event(), threading.Event()
         self._done = False
         self._lock = threading.Lock()
+        self._standstill = Standstill(self._bring)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         with self.log.open("ab") as errors:
@@ -137,7 +139,7 @@ class WorkerProcess:
 
     def pause(self) -> None:
         """SIGSTOP."""
-        self._signal(signal.SIGSTOP)
+        self._standstill.pause()
 
     def hold(self) -> None:
         """SIGSTOP to the process alone, and not to what its role started."""
@@ -146,13 +148,38 @@ class WorkerProcess:
 
     def resume(self) -> None:
         """SIGCONT."""
-        self._signal(signal.SIGCONT)
+        self._standstill.resume()
+
+    def freeze(self, limit: float) -> bool:
+        """SIGSTOP to what its role has started, and not to the process itself, until `thaw`, and at most `limit`
+        seconds. False where nothing that its role has started runs, or where it stands still already."""
+        if not self._standstill.freeze(limit):
+            return False
+        if any(state in STOPPED for state in group_states(self.pid)):
+            return True
+        self.thaw()
+        return False
+
+    @property
+    def is_frozen(self) -> bool:
+        return self._standstill.is_frozen and self.is_alive
+
+    def thaw(self) -> None:
+        """SIGCONT, unless it is paused."""
+        self._standstill.thaw()
+
+    def _bring(self, state: State) -> None:
+        # All at once: to find the numbers of its processes takes longer than the moment to freeze them lasts.
+        self._signal(signal.SIGCONT if state == "running" else signal.SIGSTOP)
+        if state == "frozen" and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
 
     @property
     def is_paused(self) -> bool:
         """From the kernel's states of the processes in its group."""
         states = group_states(self.pid)
-        return bool(states) and set(states) <= {"T", "t"}
+        return bool(states) and set(states) <= STOPPED
 
     def kill_by_fault(self) -> None:
         """SIGKILL as part of an experiment: it is not recorded as trouble. Returns when the process is gone."""
@@ -211,6 +238,10 @@ class WorkerProcess:
             self._gone.set()
             # Last, so that `wait_ready` of a process that has ended returns.
             self._ready.set()
+
+
+STOPPED = frozenset("Tt")
+"""The kernel's states of a process that got SIGSTOP, or that a debugger stopped."""
 
 
 def group_states(group: int) -> list[str]:

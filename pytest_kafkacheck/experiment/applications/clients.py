@@ -7,6 +7,7 @@ from typing import Any
 
 from nemesis.wait import wait_until
 from pytest_kafkacheck.experiment.applications.instance import AppContainer
+from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from workloads.workers.process import group_states
 
@@ -20,8 +21,10 @@ class ContainedClients(WorkerClients):
     containers  by the number of the instance.
     """
 
-    def __init__(self, *arguments: Any, containers: Mapping[int, AppContainer]) -> None:
-        super().__init__(*arguments)
+    def __init__(
+        self, *arguments: Any, containers: Mapping[int, AppContainer], plan: ApplicationPlan | None = None
+    ) -> None:
+        super().__init__(*arguments, plan=plan)
         self._containers = containers
 
     def kill(self, process: int) -> None:
@@ -59,6 +62,15 @@ class ContainedClients(WorkerClients):
     def paused(self, process: int) -> bool:
         container = self._container(process)
         return super().paused(process) if container is None else container.is_paused
+
+    def freeze(self, process: int, limit: float) -> bool:
+        return self._contained(process).freeze(limit)
+
+    def frozen(self, process: int) -> bool:
+        return process in self._workers.workers and self._contained(process).is_frozen
+
+    def thaw(self, process: int) -> None:
+        self._contained(process).thaw()
 
     def isolate(self, process: int) -> None:
         if (container := self._container(process)) is None:
@@ -99,7 +111,7 @@ class ContainedClients(WorkerClients):
         return None if instance is None else self._containers[instance]
 
     def _contained(self, process: int) -> AppContainer:
-        """Faults of processor time and memory have no other targets."""
+        """What has no other targets: faults of processor time and memory, and looks at an instance."""
         container = self._container(process)
         if container is None:
             raise LookupError(f"client process {process} is no instance of an application")

@@ -20,6 +20,7 @@ from pytest_kafkacheck.cluster.docker import container_limits, control_group
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.errors import InfrastructureError
+from workloads.workers.standstill import Standstill, State
 
 T = TypeVar("T")
 
@@ -59,6 +60,7 @@ class AppContainer:
         self._agent = Agent(client, pod=pod)
         self._brokers = brokers
         self._cut: tuple[Broker, ...] = ()
+        self._standstill = Standstill(self._bring)
 
     def wait_running(self) -> None:
         """It takes a second to start, at the beginning of the load and after it ended by itself."""
@@ -76,14 +78,38 @@ class AppContainer:
 
     def pause(self) -> None:
         self.wait_running()
+        self._standstill.pause()
+
+    def resume(self) -> None:
+        self._standstill.resume()
+
+    def freeze(self, limit: float) -> bool:
+        """Pause it until `thaw`, and at most `limit` seconds. False where it does not run, or is paused already."""
+        try:
+            return self._standstill.freeze(limit)
+        except OSError:
+            if self._state["Running"]:
+                raise
+            return False
+
+    @property
+    def is_frozen(self) -> bool:
+        return self._standstill.is_frozen
+
+    def thaw(self) -> None:
+        """Undo `freeze`, unless a fault pauses it."""
+        self._standstill.thaw()
+
+    def _bring(self, state: State) -> None:
+        if state == "running":
+            if self.is_paused:
+                self._api.unpause(self.name)
+            return
         try:
             pause(self._api, self.name)
         except APIError as error:
-            raise OSError(f"the engine could not pause {self.name}: {error.explanation}") from error
-
-    def resume(self) -> None:
-        if self.is_paused:
-            self._api.unpause(self.name)
+            if not self.is_paused:
+                raise OSError(f"the engine could not pause {self.name}: {error.explanation}") from error
 
     @property
     def is_paused(self) -> bool:

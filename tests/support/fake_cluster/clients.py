@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from nemesis.views import Moment, Sight
 
 USED = 40 << 20
 """Bytes of memory that each process uses."""
+
+
+class FakeInstanceView:
+    """sights: whether the instance is at the moment, look by look, or why nobody answers."""
+
+    def __init__(self, sights: Iterator[bool | OSError]) -> None:
+        self.seen = "no output"
+        self.is_closed = False
+        self._sights = sights
+        self._next: bool | OSError | None = None
+
+    def wait(self, limit: float) -> bool:  # noqa: ARG002 - what is to come is there at once
+        self._next = next(self._sights, None)
+        return self._next is not None
+
+    def look(self) -> Sight:
+        now = next(self._sights) if self._next is None else self._next
+        self._next = None
+        if isinstance(now, OSError):
+            raise now
+        self.seen = "output 7 of sink-0" if now else "each output is before a position"
+        return Sight(comes=now, seen=self.seen, facts={"count": 3} if now else {})
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 class FakeClients:
@@ -15,6 +42,8 @@ class FakeClients:
     numbers  of processes that are instances of an application.
     ignores  names of requests without effect.
     fails    name of a request to the exception that it raises.
+    clock    returns seconds, in which an instance that is frozen goes on by itself.
+    sights   whether an instance is at its moment, look by look; no wait has an end after them.
     """
 
     def __init__(self) -> None:
@@ -26,6 +55,10 @@ class FakeClients:
         self.cuts: dict[tuple[int, str], tuple[tuple[int, ...] | None, tuple[str, ...]]] = {}
         self.cores: dict[int, float | None] = {}
         self.bytes: dict[int, int | None] = {}
+        self.clock: Callable[[], float] = lambda: 0
+        self.ice: dict[int, float] = {}
+        self.sights: Iterator[bool | OSError] = iter(())
+        self.views: list[FakeInstanceView] = []
         self.counted = 0
         self.acks: Callable[[], int] = lambda: 0
         self.ignores: set[str] = set()
@@ -71,6 +104,24 @@ class FakeClients:
     def resume(self, process: int) -> None:
         if self._acts("resume", process):
             self.standing.discard(process)
+
+    def freeze(self, process: int, limit: float) -> bool:
+        if process in self.standing or not self._acts("freeze", process):
+            return False
+        self.ice[process] = self.clock() + limit
+        return True
+
+    def frozen(self, process: int) -> bool:
+        return process in self.running and self.clock() < self.ice.get(process, 0)
+
+    def thaw(self, process: int) -> None:
+        self._acts("thaw", process)
+        self.ice.pop(process, None)
+
+    def instance_view(self, instance: int, moment: Moment) -> FakeInstanceView:
+        self.log.append(f"view {moment} {instance}")
+        self.views.append(FakeInstanceView(self.sights))
+        return self.views[-1]
 
     def paused(self, process: int) -> bool:
         if "paused" in self.fails:
