@@ -80,9 +80,13 @@ class Judging:
 
 
 def producer_settings(workload: Workload) -> dict[str, str]:
-    """Those that all workers with them have in common, as Kafka spells them."""
+    """Those that all workers with them have in common, as Kafka spells them. None for an application of the user:
+    its own are not known, and those of the worker that feeds it are others."""
     values: dict[str, set[str]] = {}
-    for worker in workload.workers():
+    workers = workload.workers()
+    if any(worker.instance is not None for worker in workers):
+        return {}
+    for worker in workers:
         for option, name in PRODUCER_SETTINGS.items():
             if option in worker.options:
                 values.setdefault(name, set()).add(str(worker.options[option]).lower())

@@ -240,4 +240,5 @@ def _known(history: History) -> _Known:
     of_nemesis = sorted(
         (row for row in rows if row.process == NEMESIS), key=lambda row: (row.invoked, row.op)
     )
-    return _Known(clients=client_names(progress.roles), events=fault_events(of_nemesis))
+    clients = client_names(progress.roles, progress.instances)
+    return _Known(clients=clients, events=fault_events(of_nemesis, clients))

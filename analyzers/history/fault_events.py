@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 Window = tuple[int, int]
@@ -15,6 +16,19 @@ LATE = 500_000_000
 
 RECREATE = "recreate-topic"
 """The fault after which a topic of the same name has other logs."""
+
+
+OF_APPLICATIONS: Mapping[str, str] = {
+    "kill-client": "kill",
+    "pause-client": "pause",
+    "stop-client": "stop",
+    "isolate-app": "isolate",
+    "cpu-app": "cpu",
+    "memory-app": "memory",
+}
+"""By fault of clients, its name where it acts on a user's application: that of the function in the schedule."""
+
+_INSTANCE = re.compile(r"\S+:\d+")
 
 
 class Row(Protocol):
@@ -57,6 +71,8 @@ class FaultEvent:
     fault: str
     inject: Stage | None
     heal: Stage | None
+    clients: tuple[str, ...] = ()
+    """Names of the client processes on which it acts; empty where their roles are not recorded."""
 
     @property
     def target(self) -> str:
@@ -103,12 +119,16 @@ class FaultEvent:
         return window is not None and window[0] <= time <= window[1]
 
     def name(self) -> str:
-        """For messages, such as ``kill leader of t-0 (nodes 2)``."""
-        return f"{self.fault} {self.target}{affected(self.nodes, self.processes)}"
+        """For messages, such as ``kill leader of t-0 (nodes 2)`` and ``kill app:0``."""
+        return f"{self.short_name()}{affected(self.nodes, self.processes, self.clients, self.target)}"
+
+    def short_name(self) -> str:
+        """As in the schedule, such as ``kill leader`` and ``kill app``."""
+        return f"{spoken(self.fault, self.clients)} {self.target}"
 
     def doubts(self) -> Iterator[str]:
         """Reasons why it does not count as exercised, one sentence each."""
-        what = f"The fault {self.fault} {self.target} ({self.event})"
+        what = f"The fault {self.short_name()} ({self.event})"
         if self.inject is None:
             yield f"{what} has no record of its injection."
         elif not self.took_effect:
@@ -126,11 +146,13 @@ def lateness(events: Iterable[FaultEvent]) -> Iterator[str]:
             if stage is None or stage.planned is None or stage.invoked - stage.planned <= LATE:
                 continue
             late = (stage.invoked - stage.planned) / 1e9
-            yield f"The fault {event.fault} {event.target} ({event.event}) was {what} {late:.1f} s after its time."
+            yield f"The fault {event.short_name()} ({event.event}) was {what} {late:.1f} s after its time."
 
 
-def fault_events(rows: Iterable[Row]) -> tuple[FaultEvent, ...]:
+def fault_events(rows: Iterable[Row], clients: Mapping[int, str] | None = None) -> tuple[FaultEvent, ...]:
     """Join the operations of the nemesis, which are given in order of time.
+
+    clients  names of client processes, by number.
 
     Raises ValueError, naming the operation, for a value that does not follow the schema.
     """
@@ -140,10 +162,15 @@ def fault_events(rows: Iterable[Row]) -> tuple[FaultEvent, ...]:
         event, stage, name = parse(row)
         faults.setdefault(event, row.f)
         stages.setdefault(event, {}).setdefault(name, stage)
-    return tuple(
+    events = (
         FaultEvent(event=event, fault=faults[event], inject=by_name.get("inject"), heal=by_name.get("heal"))
         for event, by_name in stages.items()
     )
+    return tuple(replace(event, clients=_names(event.processes, clients or {})) for event in events)
+
+
+def _names(processes: Sequence[int], clients: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(clients[each] for each in processes) if {*processes} <= clients.keys() else ()
 
 
 def faults_between(events: Sequence[FaultEvent], since: int | None, time: int | None) -> tuple[str, ...]:
@@ -210,9 +237,20 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def affected(nodes: Sequence[int], processes: Sequence[int]) -> str:
-    """The ids that a fault affected, for messages: `` (nodes 1, 3)``; empty if it affected no node and no client."""
-    for what, ids in (("nodes", nodes), ("clients", processes)):
-        if ids:
-            return f" ({what} {', '.join(map(str, ids))})"
-    return ""
+def spoken(fault: str, clients: Sequence[str]) -> str:
+    """The name of a fault as the schedule has it: ``kill`` for kill-client of an application. clients: names of those
+    on which it acts."""
+    is_of_application = bool(clients) and all(_INSTANCE.fullmatch(each) for each in clients)
+    return OF_APPLICATIONS.get(fault, fault) if is_of_application else fault
+
+
+def affected(
+    nodes: Sequence[int], processes: Sequence[int], clients: Sequence[str] = (), target: str = ""
+) -> str:
+    """What a fault affected, for messages: `` (nodes 1, 3)``, `` (app:0, app:1)``; empty if it affected no node and
+    no client, or the one that its target names already."""
+    if nodes:
+        return f" (nodes {', '.join(map(str, nodes))})"
+    if clients:
+        return "" if tuple(clients) == (target,) else f" ({', '.join(clients)})"
+    return f" (clients {', '.join(map(str, processes))})" if processes else ""

@@ -45,6 +45,8 @@ class RunProgress:
     """Client processes that a fault killed."""
     roles: dict[int, str] = field(default_factory=dict)
     """By process number, of every client that was started."""
+    instances: dict[int, int] = field(default_factory=dict)
+    """By process number, of those that are an instance of a user's application: its number."""
     following: set[int] = field(default_factory=set)
     """Client processes that poll all logs until they are stopped: they state a `poll_limit`."""
     topic_configs: list[dict[str, str]] = field(default_factory=list)
@@ -94,6 +96,8 @@ class RunProgress:
                 self.running[process] = role
                 if isinstance(process, int):
                     self.roles[process] = role
+                    if isinstance(instance := fields.get("instance"), int):
+                        self.instances[process] = instance
                     if fields.get("poll_limit") is not None:
                         self.following.add(process)
             case "worker", event:

@@ -81,8 +81,8 @@ def _verdict(
     run: str, examined: Examination, found: Sequence[Found], allowed: Collection[str], bounds: Bounds
 ) -> Verdict:
     counts = examined.tallies[run]
-    events = fault_events(counts.nemesis)
-    clients = client_names(counts.progress.roles)
+    clients = client_names(counts.progress.roles, counts.progress.instances)
+    events = fault_events(counts.nemesis, clients)
     available = examined.available.get(run, Availability())
     unsearched = [each for each in examined.unsearched if each.concerns(run, counts.kinds())]
     crashes = (

@@ -10,11 +10,14 @@ from analyzers.history.relative_time import seconds
 from analyzers.judge.around_faults import NOTHING_AROUND
 from analyzers.judge.readers import readers
 from analyzers.judge.tally import Tally
+from analyzers.judge.work_at_faults import described
 from analyzers.verdict.exercised import Exercised, FaultExercised, GroupExercised
+from analyzers.verdict.names import client_names
 
 
 def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
     """The tally of a run in the form in which its verdict reports it."""
+    clients = client_names(run.progress.roles, run.progress.instances)
     faults = []
     for event in events:
         around = run.around.get(event.event, NOTHING_AROUND)
@@ -25,6 +28,12 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 target=event.target,
                 nodes=event.nodes,
                 processes=event.processes,
+                clients=event.clients,
+                work=described(
+                    run.at_faults.get(event.event, ()),
+                    clients,
+                    lambda time: seconds(time, run.began) or 0.0,
+                ),
                 effective=event.took_effect,
                 healed=event.heal is not None and event.heal.effective,
                 began=seconds(event.began, run.began),

@@ -27,6 +27,7 @@ from analyzers.judge.compaction import compacted_topics, removed_by_compaction
 from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
+from analyzers.judge.work_at_faults import ClientAtFault, acts_on_clients, work_at_faults
 from workloads.history.schema import HARNESS, NEMESIS
 
 NOTHING: Counter[str] = Counter()
@@ -73,6 +74,8 @@ class Tally:
     """Sends with a source, by completion type."""
     around: dict[str, AroundFault] = field(default_factory=dict)
     """What clients did before, during and after each fault event."""
+    at_faults: dict[str, list[ClientAtFault]] = field(default_factory=dict)
+    """What clients had to do as each fault of clients began, by fault event."""
     transfers: Counter[str] = field(default_factory=Counter)
     """Sends with an amount, by completion type."""
     snapshots: Snapshots = NO_SNAPSHOTS
@@ -115,6 +118,11 @@ class Tally:
     progress: RunProgress = field(default_factory=RunProgress)
     replication: Replication | None = None
     """None without faults, and without samples."""
+
+    @property
+    def has_faults_of_clients(self) -> bool:
+        """Whether a fault acted on clients whose roles are recorded."""
+        return bool(self.progress.roles) and any(acts_on_clients(row) for row in self.nemesis)
 
     @property
     def middle(self) -> int:
@@ -231,6 +239,12 @@ def tally(history: History) -> dict[str, Tally]:
             tallies[name].around = by_event
         for name, observed in replication(history).items():
             tallies[name].replication = observed
+        struck = [run for run in tallies.values() if run.has_faults_of_clients]
+        if struck:
+            instances = any(run.progress.instances for run in struck)
+            others = any(run.progress.roles.keys() - run.progress.instances.keys() for run in struck)
+            for name, clients in work_at_faults(history, instances=instances, others=others).items():
+                tallies[name].at_faults = clients
     if any(run.count("subscribe") or run.count("commit") for run in tallies.values()):
         for row in history.rows(_GROUPS):
             run = tallies[row.run]

@@ -6,7 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from analyzers.history.fault_events import spoken
 from analyzers.verdict.numbers import require_numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkAtFault:
+    """What one of the clients that a fault of clients acted on had to do as the fault began."""
+
+    client: str
+    """Its name, such as ``app:0``, ``producer 1`` or ``group readers``."""
+    met: bool | None
+    """Whether it was at work; None: nobody can say."""
+    in_flight: int = 0
+    """Of an application and of members of groups: acknowledged records of their partitions that they had not answered
+    or committed. Of share consumers: records that were delivered and not acknowledged. Of others: their sends without
+    an outcome."""
+    reason: str = ""
+    """Why it had nothing to do, as a clause; empty where it had."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +36,10 @@ class FaultExercised:
     nodes: tuple[int, ...] = ()
     processes: tuple[int, ...] = ()
     """Client processes, if the fault acted on clients."""
+    clients: tuple[str, ...] = ()
+    """Their names, such as ``app:0``; empty where their roles are not recorded."""
+    work: tuple[WorkAtFault, ...] = ()
+    """Of a fault of clients: what they had to do as it began; one for each client whose role is recorded."""
     effective: bool
     """The injection was verified: the fault was present."""
     healed: bool
@@ -46,6 +67,26 @@ class FaultExercised:
     """Transactions whose commit was acknowledged after the healing ended."""
     idle_groups: tuple[str, ...] = ()
     """Consumer groups of which no commit was acknowledged after the healing ended."""
+
+    @property
+    def name(self) -> str:
+        """As in the schedule: ``kill app:0``."""
+        return f"{self.verb} {self.target}"
+
+    @property
+    def verb(self) -> str:
+        """The name of the fault as the schedule has it."""
+        return spoken(self.fault, self.clients)
+
+    @property
+    def met_work(self) -> bool:
+        """Whether one of its clients was at work as it began; also where nobody can say, and for faults of others."""
+        return not self.work or any(each.met is not False for each in self.work)
+
+    @property
+    def in_flight(self) -> int:
+        """Of all of its clients together."""
+        return sum(each.in_flight for each in self.work)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +198,9 @@ class Exercised:
         """From the JSON object of a stored verdict. Raises TypeError for any other object."""
         faults = tuple(
             FaultExercised(
-                **fault | {name: tuple(fault.get(name, ())) for name in ("nodes", "processes", "idle_groups")}
+                **fault
+                | {name: tuple(fault.get(name, ())) for name in _LISTS_OF_FAULTS}
+                | {"work": tuple(WorkAtFault(**each) for each in fault.get("work", ()))}
             )
             for fault in data["faults"]
         )
@@ -179,6 +222,8 @@ class Exercised:
     def acks(self) -> int:
         return self.sends.get("ok", 0)
 
+
+_LISTS_OF_FAULTS = ("nodes", "processes", "clients", "idle_groups")
 
 _LISTS = ("failed_steps", "brokers", "sampled", "unmeasured")
 

@@ -9,11 +9,18 @@ from analyzers.verdict.wording import ordinal
 from workloads.history.schema import VALUE_BITS
 
 
-def client_names(roles: Mapping[int, str]) -> dict[int, str]:
-    """By process number, from its role: each role is numbered from 0, in the order of the process numbers."""
+def client_names(roles: Mapping[int, str], instances: Mapping[int, int] | None = None) -> dict[int, str]:
+    """By process number, from its role: each role is numbered from 0, in the order of the process numbers.
+
+    instances  of a user's application, by process number. They have the names by which schedules target them, such as
+               ``app:0``; so has the process that replaces one.
+    """
     seen: Counter[str] = Counter()
     names = {}
     for process, role in sorted(roles.items()):
+        if process in (instances or {}):
+            names[process] = f"{role}:{(instances or {})[process]}"
+            continue
         names[process] = f"{role} {seen[role]}"
         seen[role] += 1
     return names

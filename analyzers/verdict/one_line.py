@@ -29,5 +29,8 @@ def _parts(verdict: Verdict) -> Iterator[str]:
 
 
 def _fault(fault: FaultExercised) -> str:
-    """A tick for one that certainly took effect and was certainly healed."""
-    return f"{fault.fault} {'✓' if fault.effective and fault.healed else '✗'}"
+    """A tick for one that certainly took effect and was certainly healed, and met clients at work."""
+    if not fault.met_work:
+        return f"{fault.verb} ✗ met no work"
+    sign = "✓" if fault.effective and fault.healed else "✗"
+    return f"{fault.verb} {sign}{f' {fault.in_flight:,} in flight' if fault.in_flight else ''}"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from analyzers.verdict.exercised import Exercised, FaultExercised
+from analyzers.verdict.wording import count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,10 @@ class Promise:
     """A sentence with figures that says what did not happen; None where it was exercised."""
     by_default: bool = True
     """Whether a history of another program, whose operations alone say what it is about, has to exercise it."""
+
+
+ALWAYS_REQUIRED = frozenset({"work-at-faults"})
+"""By experiments that do not say what they require, whatever their workload."""
 
 
 def of_default(names: Collection[str]) -> frozenset[str]:
@@ -64,7 +69,7 @@ def _acks_during_faults(exercised: Exercised) -> str | None:
     silent = [fault for fault in exercised.faults if not fault.acks_during]
     if not silent:
         return None
-    each = ", ".join(f"{fault.fault} {fault.target} ({fault.event})" for fault in silent)
+    each = ", ".join(f"{fault.name} ({fault.event})" for fault in silent)
     return (
         f"no send was invoked and acknowledged during {each}; "
         f"{exercised.acks:,} of {sum(exercised.sends.values()):,} sends were acknowledged in the whole run."
@@ -76,7 +81,7 @@ def _acks_after_faults(exercised: Exercised) -> str | None:
     if not silent:
         return None
     each = ", ".join(
-        f"{fault.fault} {fault.target} ({fault.event}; {fault.acks_before:,} before it, {fault.acks_during:,} during)"
+        f"{fault.name} ({fault.event}; {fault.acks_before:,} before it, {fault.acks_during:,} during)"
         for fault in silent
     )
     return f"no send was acknowledged after the end of {each}."
@@ -84,10 +89,18 @@ def _acks_after_faults(exercised: Exercised) -> str | None:
 
 def _not_after(what: str, exercised: Exercised, is_missing: Callable[[FaultExercised], bool]) -> str | None:
     """What clients did before a fault shows nothing about it."""
-    each = ", ".join(
-        f"{fault.fault} {fault.target} ({fault.event})" for fault in exercised.faults if is_missing(fault)
-    )
+    each = ", ".join(f"{fault.name} ({fault.event})" for fault in exercised.faults if is_missing(fault))
     return f"no {what} after the end of {each}." if each else None
+
+
+def _work_at_faults(exercised: Exercised) -> str | None:
+    idle = [fault for fault in exercised.faults if not fault.met_work]
+    if not idle:
+        return None
+    each = "; ".join(
+        f"{fault.name} ({fault.event}): {' and '.join(work.reason for work in fault.work)}" for fault in idle
+    )
+    return f"{count(len(idle), 'fault')} met no work: {each}."
 
 
 def _session_reads(exercised: Exercised) -> str | None:
@@ -145,8 +158,7 @@ def _group_commits(exercised: Exercised) -> str | None:
     if not idle:
         stopped = [fault for fault in exercised.faults if fault.idle_groups]
         each = ", ".join(
-            f"{fault.fault} {fault.target} ({fault.event}: groups {', '.join(fault.idle_groups)})"
-            for fault in stopped
+            f"{fault.name} ({fault.event}: groups {', '.join(fault.idle_groups)})" for fault in stopped
         )
         return f"no commit was acknowledged after the end of {each}." if stopped else None
     each = "; ".join(
@@ -254,6 +266,17 @@ PROMISES: Mapping[str, Promise] = {
             exercised_by="a send was acknowledged after the end of each fault",
             concerns=lambda exercised: bool(exercised.faults),
             missing=_acks_after_faults,
+        ),
+        Promise(
+            name="work-at-faults",
+            exercised_by=(
+                "as each fault of clients began, one of its clients was at work: an instance of an application owned "
+                "partitions with inputs that it had not answered with an output and a committed position; a member "
+                "of a group owned partitions with records whose position it had not committed, or had just polled; "
+                "another client had an operation under way, or had just ended one"
+            ),
+            concerns=lambda exercised: any(fault.work for fault in exercised.faults),
+            missing=_work_at_faults,
         ),
         Promise(
             name="session-reads",

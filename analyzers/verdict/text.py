@@ -157,7 +157,7 @@ def _fault(fault: FaultExercised) -> str:
     healing = "was healed" if fault.healed else "is NOT known to be healed"
     whole = "" if fault.whole is None else f", all replicas in sync at {seconds(fault.whole)}"
     return (
-        f"{fault.event}: {fault.fault} {fault.target}{affected(fault.nodes, fault.processes)}, "
+        f"{fault.event}: {fault.name}{affected(fault.nodes, fault.processes, fault.clients, fault.target)}, "
         f"from {began} to {ended}, {effect} and {healing}{whole}; acknowledged sends: "
         f"{fault.acks_before:,} before, {fault.acks_during:,} during, {fault.acks_after:,} after"
     )

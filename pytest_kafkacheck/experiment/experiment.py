@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analyzers.catalogue.bounds import NONE, Bounds
-from analyzers.verdict.promises import require_promises
+from analyzers.verdict.promises import ALWAYS_REQUIRED, require_promises
 from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated, generate
@@ -134,7 +134,11 @@ class Experiment:
     @property
     def required(self) -> frozenset[str]:
         """The names of the promises that the run has to exercise."""
-        return frozenset(self.workload.requires if self.requires is None else self.requires)
+        return (
+            frozenset(self.workload.requires) | ALWAYS_REQUIRED
+            if self.requires is None
+            else frozenset(self.requires)
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment, read_bounds, read_format, read_requires
 from pytest_kafkacheck.experiment.validation import Expectation
@@ -66,7 +67,9 @@ class JudgingRules:
                 bounds=read_bounds(data["bounds"]) if "bounds" in data else NONE,
                 allowed=stored.allowed,
                 schedule=_schedule(data.get("faults", [])),
-                requires=read_requires(data["requires"]) if "requires" in data else stored.requires,
+                requires=read_requires(data["requires"])
+                if "requires" in data
+                else stored.requires | ALWAYS_REQUIRED,
                 settings=stored.settings,
             )
         except (ValueError, RecursionError) as error:

@@ -47,6 +47,8 @@ def _lines(run: RunData) -> Iterator[str]:
 def _fault(each: FaultExercised) -> str:
     times = ["–" if time is None else f"{time:.1f} s" for time in (each.began, each.ended)]
     proved = "yes" if each.effective and each.healed else "no"
+    if not each.met_work:
+        proved += "; met no work"
     acks = f"{each.acks_before:,}, {each.acks_during:,}, {each.acks_after:,}"
     return f"| {escaped(each.event)} | {escaped(each.target)} | {times[0]} | {times[1]} | {proved} | {acks} |"
 

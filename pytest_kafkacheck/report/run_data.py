@@ -107,7 +107,7 @@ class RunData:
     def faults(self) -> tuple[FaultEvent, ...]:
         columns = ("op", "f", "invoked", "completed", "value")
         rows = self.operations.filter(pc.equal(self.operations["process"], NEMESIS))
-        return fault_events(Row(**row) for row in rows.select(columns).to_pylist())
+        return fault_events((Row(**row) for row in rows.select(columns).to_pylist()), self.clients)
 
     def steps(self, f: str) -> Iterable[dict[str, Any]]:
         """The rows of the harness about `f`, with the value as an object, in order of time."""
@@ -118,12 +118,12 @@ class RunData:
     @cached_property
     def clients(self) -> dict[int, str]:
         """Names of client processes by number."""
-        roles = {
-            row["value"]["process"]: row["value"]["role"]
-            for row in self.steps("worker")
-            if row["value"].get("event") == "started"
-        }
-        return {**client_names(roles), **(self.verdict.clients if self.verdict else {})}
+        started = [row["value"] for row in self.steps("worker") if row["value"].get("event") == "started"]
+        names = client_names(
+            {each["process"]: each["role"] for each in started},
+            {each["process"]: each["instance"] for each in started if "instance" in each},
+        )
+        return {**names, **(self.verdict.clients if self.verdict else {})}
 
     @cached_property
     def logs(self) -> tuple[tuple[str, int], ...]:

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from analyzers.judge.readers import readers
-from analyzers.verdict.exercised import NOTHING, Exercised, FaultExercised, GroupExercised, ReaderExercised
+from analyzers.verdict.exercised import (
+    NOTHING,
+    Exercised,
+    FaultExercised,
+    GroupExercised,
+    ReaderExercised,
+    WorkAtFault,
+)
 from analyzers.verdict.promises import PROMISES, not_exercised, of_default, require_promises, unmet
 from analyzers.verdict.verdict import Verdict, amended, judge
 
@@ -54,6 +61,19 @@ ALL_DONE = Exercised(
 STUCK = ReaderExercised(process=4, polls=1200, last=0.25, behind=("t-0", "t-1"))
 SILENT_GROUP = GroupExercised(group="b", commits=1200, silent=("t-1",))
 SECOND = replace(ISOLATE, event="e2")
+MET = replace(
+    ISOLATE, event="e2", fault="kill-client", target="app:0", clients=("app:0",),
+    work=(WorkAtFault(client="app:0", met=True, in_flight=12),),
+)  # fmt: skip
+WAITING = WorkAtFault(client="app:0", met=False, reason="app:0 owned no partition from 4.1 to 21.0 s")
+HALF_MET = replace(
+    MET, event="e3", target="app", clients=("app:0", "app:1"),
+    work=(WAITING, WorkAtFault(client="app:1", met=True, in_flight=3)),
+)  # fmt: skip
+IDLE = replace(
+    HALF_MET, event="e4",
+    work=(WAITING, WorkAtFault(client="app:1", met=False, reason="app:1 owned no partition at all")),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -64,6 +84,9 @@ SECOND = replace(ISOLATE, event="e2")
          "whole run."),
         ("acks-after-faults", {"faults": (ISOLATE, replace(SECOND, acks_during=3, acks_after=0))},
          "no send was acknowledged after the end of isolate leader (e2; 7 before it, 3 during)."),
+        ("work-at-faults", {"faults": (MET, HALF_MET, IDLE)},
+         "1 fault met no work: kill app (e4): app:0 owned no partition from 4.1 to 21.0 s and app:1 owned no "
+         "partition at all."),
         ("session-reads", {"session_reads": {"info": 1200}}, "no session read was completed, of 1,200."),
         ("session-reads", {"faults": (ISOLATE, replace(SECOND, reads_after=0))},
          "no session read was completed after the end of isolate leader (e2)."),
@@ -136,7 +159,7 @@ def test_a_run_is_not_about_what_it_did_not_do() -> None:
     assert named == [
         f"Not exercised, but required ({name})"
         for name in PROMISES
-        if name not in ("acks-during-faults", "acks-after-faults")
+        if name not in ("acks-during-faults", "acks-after-faults", "work-at-faults")
     ]
 
 

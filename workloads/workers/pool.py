@@ -268,6 +268,8 @@ class WorkerPool:
             value["reads_own"] = True
         if event == "started" and "acks" in worker.spec.options:
             value["acks"] = str(worker.spec.options["acks"])
+        if event == "started" and worker.spec.instance is not None:
+            value["instance"] = worker.spec.instance
         if worker.trouble:
             value["trouble"] = worker.trouble
         if worker.problem:

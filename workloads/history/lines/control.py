@@ -167,6 +167,7 @@ CONTROL = (
             ),
             inside("reads_own", BOOLEAN, "whether it reads what it wrote"),
             inside("acks", TEXT, "the setting with which it sends: all, 1 or 0; absent: unknown"),
+            inside("instance", OFFSET, "of an application: the number of its instance"),
             inside("trouble", TEXT, "why it crashed"),
         ),
     ),
