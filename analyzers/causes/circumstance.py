@@ -1,4 +1,4 @@
-"""What made a cause possible, as `Cause.circumstances` and the table of hints name it."""
+"""What made a cause possible, as `Cause.circumstances` and the kinds of causes name it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ ELIGIBLE_REPLICA: Final = "eligible replica outside the ISR"
 """The new leader was not in the ISR, and was elected cleanly: the ISR was below min.insync.replicas (KIP-966)."""
 LAST_REPLICA: Final = "last replica"
 """The replica that was cut or lost had been the only one in the ISR."""
+UNFLUSHED: Final = "power loss"
+"""The replica that was cut had lost its power."""
 FORMER_MEMBER: Final = "commit of a former member"
 """A commit was accepted of a member that its group had replaced."""
 PAUSED_MEMBER: Final = "paused member"

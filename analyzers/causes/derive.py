@@ -1,48 +1,75 @@
-"""Groups the findings of a run by what caused them."""
+"""Groups the findings of a run by what has to be changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from analyzers.causes.evidence import Explanation, Extent, LogEvidence, RunEvidence
-from analyzers.causes.follower_reads import follower_reads
-from analyzers.causes.group_handover import group_handover
-from analyzers.causes.other import duplicate_delivery, unknown
-from analyzers.causes.truncation import truncations
-from analyzers.causes.two_leaders import two_leaders
-from analyzers.verdict.cause import Cause
+from analyzers.causes.evidence import Explanation, Extent, RunEvidence, logs_of, merged
+from analyzers.causes.not_determined import not_determined
+from analyzers.causes.registry import EXPLAINERS
+from analyzers.causes.words import in_order
+from analyzers.verdict.cause import Cause, Step
+from analyzers.verdict.wording import count
 
-OF_LOGS: tuple[Callable[[LogEvidence, RunEvidence], Iterator[Explanation]], ...] = (
-    truncations,
-    two_leaders,
-    follower_reads,
-)
-"""Each may explain findings of one log that those before it do not explain."""
-
-OF_RUNS: tuple[Callable[[Sequence[Extent], RunEvidence], Explanation | None], ...] = (
-    duplicate_delivery,
-    group_handover,
-)
-"""Each may explain findings of any logs that those before it do not explain."""
+MOST_OTHERS = 3
+"""Further events of one cause that have a step of their own."""
 
 
 def derive(run: RunEvidence) -> tuple[Cause, ...]:
     """The causes with the most findings first; every finding is under exactly one cause, and those that nothing
-    explains are under the last, of the kind ``unknown``."""
+    explains are under the last one, which is not determined."""
     rest = list(run.extents)
-    causes: list[Cause] = []
-    for log in sorted({each.log for each in run.extents if each.log is not None}):
-        for explain in OF_LOGS:
-            of_log = [each for each in rest if each.log == log]
-            evidence = LogEvidence(
-                log=log, extents=of_log, changes=run.changes.get(log, []), sources=run.sources.get(log, [])
-            )
-            for cause, explained in explain(evidence, run):
-                causes.append(cause)
-                rest = [each for each in rest if each not in explained]
-    for explain_run in OF_RUNS:
-        if (of_run := explain_run(rest, run)) is not None:
-            causes.append(of_run.cause)
-            rest = [each for each in rest if each not in of_run.extents]
-    causes.sort(key=lambda cause: -sum(cause.findings.values()))
-    return (*causes, *([unknown(rest, run)] if rest else []))
+    found: dict[str, list[Explanation]] = {}
+    for explainer in EXPLAINERS:
+        for each in explainer.explain(replace(run, extents=rest)):
+            found.setdefault(each.kind.name, []).append(each)
+            rest = [extent for extent in rest if extent not in each.extents]
+    causes = sorted(
+        (cause_of(each, run) for each in found.values()), key=lambda cause: -sum(cause.findings.values())
+    )
+    return (*causes, *([not_determined(rest, run)] if rest else []))
+
+
+def cause_of(events: Sequence[Explanation], run: RunEvidence) -> Cause:
+    """Of one kind. Its steps are those of the event with the most findings; the others have one each."""
+    largest, *others = sorted(events, key=lambda each: -sum(extent.count for extent in each.extents))
+    every = (largest, *others)
+    extents = [extent for each in every for extent in each.extents]
+    kind = largest.kind
+    return Cause(
+        kind=kind.happened,
+        name=kind.name,
+        changes=kind.changes,
+        why=kind.why,
+        change=kind.change,
+        source=kind.source,
+        settings={name: run.settings[name] for name in kind.settings if name in run.settings},
+        unrecorded=tuple(name for name in kind.settings if name not in run.settings),
+        logs=logs_of(extents),
+        findings=_counts(extents),
+        circumstances=_once(name for each in every for name in each.circumstances),
+        faults=_once(event.event for each in every for event in each.faults),
+        cuts=tuple(cut for each in every for cut in each.cuts),
+        election=largest.election,
+        steps=in_order([*largest.steps, *_likewise(others, run)]),
+    )
+
+
+def _likewise(others: Sequence[Explanation], run: RunEvidence) -> Iterable[Step]:
+    for each in others[:MOST_OTHERS]:
+        names = ", ".join(f"{name} {number:,}" for name, number in _counts(each.extents).items())
+        where = ", ".join(logs_of(each.extents))
+        first = min((extent.first for extent in each.extents if extent.first is not None), default=None)
+        yield Step(time=run.at(first), text=f"the same happens{' in ' * bool(where)}{where}: {names}")
+    more = len(others) - MOST_OTHERS
+    if more > 0:
+        yield Step(time=None, text=f"... and {count(more, 'more time')}")
+
+
+def _counts(extents: Sequence[Extent]) -> dict[str, int]:
+    return {name: each.count for name, each in merged(extents).items()}
+
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

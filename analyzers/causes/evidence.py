@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
+from analyzers.causes.kind import CauseKind
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.relative_time import seconds
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.cause import Cut, Election, Step
+from analyzers.verdict.wording import seconds as in_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,16 +143,29 @@ class RunEvidence:
     assignments: Sequence[Assignment] = ()
     """In order of time."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Of the topics, as far as they are recorded and the same for all."""
+    """Of the topics and the producers, as far as they are recorded and the same for all."""
     boundaries: Sequence[int] = ()
     """ns, in order of time: they divide the run into periods, in which findings are counted separately."""
 
     def period(self, time: int) -> int:
         return bisect_right(self.boundaries, time)
 
+    def of_log(self, log: str) -> LogEvidence:
+        return LogEvidence(
+            log=log,
+            extents=[each for each in self.extents if each.log == log],
+            changes=self.changes.get(log, []),
+            sources=self.sources.get(log, []),
+        )
+
     def at(self, time: int | None) -> float | None:
         """s since the run's first operation."""
         return seconds(time, self.began)
+
+    def moment(self, time: int) -> str:
+        """Since the run's first operation, for a text."""
+        at = self.at(time)
+        return "an unknown time" if at is None else in_seconds(at)
 
     def active(self, first: int | None, last: int | None) -> list[FaultEvent]:
         """The faults that may have been active at some time between."""
@@ -167,8 +181,17 @@ class RunEvidence:
         ]
 
 
-class Explanation(NamedTuple):
-    """A cause, and the findings that it explains."""
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Findings of a run, and what an explainer established about them."""
 
-    cause: Cause
+    kind: CauseKind
     extents: Sequence[Extent]
+    """The findings that it explains."""
+    steps: Sequence[Step] = ()
+    """What happened, in any order."""
+    faults: Sequence[FaultEvent] = ()
+    """Those that were at work."""
+    circumstances: tuple[str, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    election: Election | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from analyzers.causes.hints import SETTINGS, hint_for
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.cause import Cause, Step
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Finding, rank
 from analyzers.verdict.headline import reasons
 from analyzers.verdict.one_line import one_line
 from analyzers.verdict.since_fault import since_fault
@@ -65,21 +65,26 @@ def _body(verdict: Verdict) -> Iterator[str]:
 
 
 def _cause(cause: Cause, judged: dict[str, Finding], verdict: Verdict, *, steps: int) -> Iterator[str]:
-    hint = hint_for(cause, verdict.settings)
     yield from _steps(cause.steps, steps)
     yield from _effects(cause, judged)
     if cause.kind == "follower reads" and "lost-write" not in judged and not verdict.unknowns:
         yield f"{INDENT}the log has all of them at the end: they were late, not lost"
-    known = [
-        f"{name}={verdict.settings[name]}"
-        for name in SETTINGS.get(cause.kind, ())
-        if name in verdict.settings
-    ]
-    if known:
-        yield f"   with   {', '.join(known)}"
-    yield f"   why    {hint.why}"
-    if hint.change:
-        yield f"   try    {hint.change}"
+    if with_settings := "; ".join(_settings(cause)):
+        yield f"   with   {with_settings}"
+    if cause.why:
+        yield f"   why    {cause.why}"
+    if cause.change:
+        yield f"   try    {cause.change}"
+    elif cause.changes == "unknown" and (known := cause.findings.keys() & judged.keys() & ANOMALIES.keys()):
+        gravest = min(known, key=rank)
+        yield f"   look   {ANOMALIES[gravest].look_further}"
+
+
+def _settings(cause: Cause) -> Iterator[str]:
+    if cause.settings:
+        yield ", ".join(f"{name}={value}" for name, value in cause.settings.items())
+    if cause.unrecorded:
+        yield f"not recorded: {', '.join(cause.unrecorded)}"
 
 
 def _steps(steps: Sequence[Step], most: int) -> Iterator[str]:
@@ -99,7 +104,7 @@ def _effects(cause: Cause, judged: dict[str, Finding]) -> Iterator[str]:
     """The worst finding as a sentence, and the others by name: they are the same event seen from elsewhere. A torn
     transaction breaks another promise, and has its sentence, too. So have several findings without a known cause."""
     found = [each for name, each in judged.items() if name in cause.findings]
-    first = MOST_EFFECTS if cause.kind == "unknown" else 1
+    first = 1 if cause.is_determined else MOST_EFFECTS
     shown = [each for number, each in enumerate(found) if number < first or each.anomaly == TORN]
     yield from (f"{INDENT}→ {cause.findings[each.anomaly]:,} {each.summary}" for each in shown)
     others = [each for each in found if each not in shown]

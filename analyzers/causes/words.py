@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzers.causes.evidence import Change, LogEvidence, RunEvidence
+from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Election, Step
 from analyzers.verdict.names import client_name
+from analyzers.verdict.wording import count
 
 MOST_FAULTS = 2
 """Faults that the steps of one cause tell; `Cause.faults` names all."""
@@ -199,6 +200,37 @@ def election_text(
     isr = f", ISR {braces(election.isr)}" if election.isr else ""
     place = f"; its log ends at {offset:,}" if offset is not None else ""
     return f"broker {election.leader} leads {log}, epoch {election.epoch}{isr}{remark}{place}{reason}"
+
+
+def spread(extent: Extent, what: str, run: RunEvidence, fate: str, where: str = "") -> str:
+    """When the findings of an extent were seen first and last, for a step at the time of the first.
+
+    what: a noun that takes an s. fate: what follows it, the same for one and for several.
+    """
+    if extent.count == 1:
+        return f"{_article(what)} {what} that {fate}{where}"
+    end = ""
+    if extent.last is not None and extent.first is not None and extent.last > extent.first:
+        end = f"; the last at {run.moment(extent.last)}"
+    return f"the first of {count(extent.count, what)} that {fate}{where}{end}"
+
+
+def extent_steps(
+    extents: Sequence[Extent], run: RunEvidence, text: str
+) -> tuple[list[FaultEvent], list[Step]]:
+    """The faults that were active from the first finding to the last, and steps: the first of these, and the text at
+    the time of the first finding."""
+    first = min((each.first for each in extents if each.first is not None), default=None)
+    last = max((each.last for each in extents if each.last is not None), default=None)
+    events = run.active(first, last)
+    steps = list(fault_steps(events[:MOST_FAULTS], run))
+    if first is not None:
+        steps.append(Step(time=run.at(first), text=text))
+    return events, steps
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
 
 
 def in_order(steps: Iterable[Step]) -> tuple[Step, ...]:

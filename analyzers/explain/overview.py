@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from analyzers.explain.broker_logs import Clock, LogLine, log_lines
 from analyzers.explain.time_axis import Moment
+from analyzers.history.broker_logs import Clock, LogLine, log_lines
 from analyzers.verdict.cause import Cause
 
 BEFORE, AFTER = 1.0, 3.0

@@ -14,6 +14,8 @@ from analyzers.catalogue.registry import ANOMALIES, CHECKS, require_known
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_between, lateness
 from analyzers.history.load import MANY_RUNS
 from analyzers.history.sources import Location
+from analyzers.history.surroundings import NONE as NOTHING_ELSE
+from analyzers.history.surroundings import Surroundings
 from analyzers.judge.causes import Collected, causes_of
 from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.examine import Examination, crash_note, examine
@@ -36,6 +38,7 @@ def analyze(
     examples: int = 8,
     checks: Sequence[Check] = CHECKS,
     bounds: Bounds | Mapping[str, Bounds] = NONE,
+    surroundings: Mapping[str, Surroundings] | None = None,
     strict: bool = False,
 ) -> dict[str, Verdict]:
     """Judge the histories of several run directories together. One verdict per run, by run id.
@@ -45,6 +48,7 @@ def analyze(
     allow     anomalies that are reported without effect on the result.
     examples  the most examples of each anomaly; counts are always exact.
     bounds    how long clients may be kept waiting: in all runs, or by run id.
+    surroundings  what else is known, by run id: causes are derived from it, too.
     strict    raise the error of a check that crashes. Otherwise every run becomes unknown.
 
     Raises ValueError for an unknown anomaly or a negative number of examples, and FileNotFoundError for a directory
@@ -55,11 +59,15 @@ def analyze(
         raise ValueError(f"examples: expected 0 or more, got {examples}")
     with paused_collection() if len(runs) > MANY_RUNS else nullcontext():
         examined = examine(spark, runs, examples=examples, checks=checks, bounds=bounds, strict=strict)
-        return judge_examined(examined, allow=allowed, bounds=bounds)
+        return judge_examined(examined, allow=allowed, bounds=bounds, surroundings=surroundings)
 
 
 def judge_examined(
-    examined: Examination, *, allow: Collection[str] = (), bounds: Bounds | Mapping[str, Bounds] = NONE
+    examined: Examination,
+    *,
+    allow: Collection[str] = (),
+    bounds: Bounds | Mapping[str, Bounds] = NONE,
+    surroundings: Mapping[str, Surroundings] | None = None,
 ) -> dict[str, Verdict]:
     """By run id."""
     by_run: dict[str, list[Found]] = {}
@@ -72,16 +80,23 @@ def judge_examined(
             by_run.get(run, []),
             allow,
             bounds if isinstance(bounds, Bounds) else bounds.get(run, NONE),
+            (surroundings or {}).get(run, NOTHING_ELSE),
         )
         for run in sorted(examined.tallies)
     }
 
 
 def _verdict(
-    run: str, examined: Examination, found: Sequence[Found], allowed: Collection[str], bounds: Bounds
+    run: str,
+    examined: Examination,
+    found: Sequence[Found],
+    allowed: Collection[str],
+    bounds: Bounds,
+    surroundings: Surroundings,
 ) -> Verdict:
     counts = examined.tallies[run]
-    clients = client_names(counts.progress.roles, counts.progress.instances)
+    clients = {**client_names(counts.progress.roles, counts.progress.instances), **surroundings.clients}
+    settings = {**surroundings.settings, **counts.progress.settings}
     events = fault_events(counts.nemesis, clients)
     available = examined.available.get(run, Availability())
     unsearched = [each for each in examined.unsearched if each.concerns(run, counts.kinds())]
@@ -91,7 +106,9 @@ def _verdict(
         if crash.anomaly in examined.applied[run]
     )
     missing = (each.sentence for each in unsearched if each.judged)
-    causes, notes = _causes(found, examined.collected.get(run, Collected()), counts, events, clients)
+    causes, notes = _causes(
+        found, examined.collected.get(run, Collected()), counts.began, events, clients, settings
+    )
     return judge(
         run,
         findings=[_finding(each, counts, events, each.anomaly in allowed) for each in found],
@@ -103,7 +120,7 @@ def _verdict(
         notes=[*(each.sentence for each in unsearched if not each.judged), *notes, *lateness(events)],
         clients=clients,
         causes=causes,
-        settings=counts.progress.settings,
+        settings=settings,
         began=counts.began,
     )
 
@@ -111,14 +128,15 @@ def _verdict(
 def _causes(
     found: Sequence[Found],
     collected: Collected,
-    counts: Tally,
+    began: int | None,
     events: Sequence[FaultEvent],
     clients: Mapping[int, str],
+    settings: Mapping[str, str],
 ) -> tuple[tuple[Cause, ...], list[str]]:
     """And notes. The findings do not depend on their causes, so a crash is only a note."""
     extents = [extent for each in found for extent in each.extents]
     try:
-        return causes_of(extents, collected, events, counts.began, clients, counts.progress.settings), []
+        return causes_of(extents, collected, events, began, clients, settings), []
     except Exception as error:
         return (), [crash_note("search for causes", error)]
 

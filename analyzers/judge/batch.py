@@ -14,6 +14,8 @@ from analyzers.history import remote
 from analyzers.history.bad_history import BadHistory
 from analyzers.history.run_progress import no_phases
 from analyzers.history.sources import Location, is_uri, name_of
+from analyzers.history.surroundings import NONE as NOTHING_ELSE
+from analyzers.history.surroundings import Surroundings
 from analyzers.history.validate import cut_segments, doubts, run_ids
 from analyzers.judge.failures import without_py4j_log
 from analyzers.judge.isolation import Sessions, judge_isolated
@@ -42,6 +44,7 @@ class Case:
     """Whether the directory must hold one run only."""
     schedule: Mapping[str, str] | None = None
     """The fault events that the run was to carry out: id to a name for messages. None if that is not known."""
+    surroundings: Surroundings = NOTHING_ELSE
     problem: str | None = None
     """Why it is already known that the directory cannot be judged."""
 
@@ -84,12 +87,20 @@ def judge_batch(
             problems[case.home] = f"{case.home}: the history holds several runs ({found}), expected one"
             del runs[case.home]
     bounds = {case.home: case.bounds for case in cases if case.bounds != NONE}
+    known = {case.home: case.surroundings for case in cases}
     verdicts: dict[Location, dict[str, Verdict]] = {}
     with without_py4j_log():
         for group in _without_shared_runs(runs):
             by_run = {run: bounds[home] for home in group if home in bounds for run in runs[home]}
             of_group = {home: runs[home] for home in group}
-            verdicts |= judge_isolated(sessions, of_group, examples=examples, checks=checks, bounds=by_run)
+            verdicts |= judge_isolated(
+                sessions,
+                of_group,
+                examples=examples,
+                checks=checks,
+                bounds=by_run,
+                surroundings={run: known[home] for home in group for run in runs[home]},
+            )
     return [
         _unjudged(case, problems[case.home])
         if case.home in problems

@@ -10,8 +10,8 @@ from pyspark.sql import Row
 
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Sample, Source
-from analyzers.causes.follower_reads import CONSEQUENCES as OF_READS
-from analyzers.causes.group_handover import HANDOVER as OF_GROUPS
+from analyzers.causes.explainers.follower_reads import CONSEQUENCES as OF_READS
+from analyzers.causes.explainers.group_handover import HANDOVER as OF_GROUPS
 from analyzers.facts.members import events
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.check import Check
 from analyzers.history.sources import Location
+from analyzers.history.surroundings import Surroundings
 from analyzers.judge.analyze import analyze, judge_examined
 from analyzers.judge.cycles import TRANSACTIONS, Unsearched
 from analyzers.judge.examine import Examination, applies, examine
@@ -28,25 +29,39 @@ def judge_isolated(
     examples: int,
     checks: Sequence[Check],
     bounds: Mapping[str, Bounds],
+    surroundings: Mapping[str, Surroundings],
 ) -> dict[Location, dict[str, Verdict]]:
     """Verdicts by directory and run id. Judges all together; if that crashes, each half, down to a single directory.
 
     runs    directory to the ids of its runs, no id in two of them.
-    bounds  by run id.
+    bounds, surroundings  by run id.
     """
     homes = list(runs)
     try:
-        verdicts = analyze(sessions(), homes, examples=examples, checks=checks, bounds=bounds, strict=True)
+        verdicts = analyze(
+            sessions(),
+            homes,
+            examples=examples,
+            checks=checks,
+            bounds=bounds,
+            surroundings=surroundings,
+            strict=True,
+        )
     except Exception as error:
         # Also forgets a JVM that has ended, so that the next session starts another.
         describe(error)
         if len(homes) == 1:
             (home,) = homes
-            return {home: _check_by_check(sessions, home, runs[home], examples, checks, bounds)}
+            return {home: _check_by_check(sessions, home, runs[home], examples, checks, bounds, surroundings)}
         middle = len(homes) // 2
         first, second = (
             judge_isolated(
-                sessions, {home: runs[home] for home in half}, examples=examples, checks=checks, bounds=bounds
+                sessions,
+                {home: runs[home] for home in half},
+                examples=examples,
+                checks=checks,
+                bounds=bounds,
+                surroundings=surroundings,
             )
             for half in (homes[:middle], homes[middle:])
         )
@@ -61,6 +76,7 @@ def _check_by_check(
     examples: int,
     checks: Sequence[Check],
     bounds: Mapping[str, Bounds],
+    surroundings: Mapping[str, Surroundings],
 ) -> dict[str, Verdict]:
     """The verdicts on one directory with which the whole analysis crashes: first without checks, then with each, and
     then the reports on all that was found."""
@@ -93,7 +109,7 @@ def _check_by_check(
         whole = replace(base, found=found)
         unsearched.append(Unsearched(run=None, judged=False, sentence=sentence))
     whole = replace(whole, unsearched=[*unsearched, *whole.unsearched])
-    verdicts = judge_examined(whole, bounds=bounds)
+    verdicts = judge_examined(whole, bounds=bounds, surroundings=surroundings)
     return {
         run: amended(verdicts[run], unknowns=[*map(_sentence, crashed, crashed.values())]) for run in names
     }

@@ -8,9 +8,23 @@ from typing import Any, Literal
 
 from analyzers.verdict.numbers import require_numbers
 
+Changes = Literal["setting", "application", "nothing", "unknown"]
+"""What has to be changed so that the findings of a cause do not come again. ``application``: what a client of the
+cluster does. ``nothing``: Kafka does not promise otherwise. ``unknown``: the cause is not determined."""
+
 Kind = Literal[
-    "truncation", "two leaders", "follower reads", "duplicate delivery", "group handover", "unknown"
+    "truncation",
+    "two leaders",
+    "follower reads",
+    "duplicate delivery",
+    "group handover",
+    "application",
+    "unknown",
 ]
+"""What happened, whatever allowed it. Stable: programs that read verdicts refer to it."""
+
+NOT_DETERMINED: Kind = "unknown"
+"""Of findings that nothing explains. In texts, their cause is "not determined"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +51,8 @@ class Cut:
     """The leader epoch in which the replica last was, as it saw itself."""
     time: float | None
     """Of the first sample that shows it, s since the run's first operation."""
+    log: str = ""
+    """Such as ``orders-0``; empty in verdicts of earlier versions, whose causes concern one log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +67,23 @@ class Election:
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """What happened, and the findings that it explains. Derived from the history only; `kind` is ``unknown`` where
-    nothing in the history explains them."""
+    """What has to be changed, what happened, and the findings that it explains."""
 
     kind: Kind
+    name: str = ""
+    """That of its `CauseKind` in `analyzers.causes`, such as ``acks=1``: the findings of a run that one change
+    prevents are one cause. Empty in verdicts of earlier versions, as are the following."""
+    changes: Changes = "unknown"
+    why: str = ""
+    """One line."""
+    change: str = ""
+    """What to try; empty where nothing has to be changed, or where that is not known."""
+    source: str = ""
+    """Where Kafka documents it."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Those on which it depends, as far as the run recorded them."""
+    unrecorded: tuple[str, ...] = ()
+    """Names of the settings on which it depends and that the run did not record."""
     logs: tuple[str, ...] = ()
     findings: Mapping[str, int] = field(default_factory=dict)
     """Anomaly to the number of findings of this cause."""
@@ -65,9 +94,21 @@ class Cause:
     cuts: tuple[Cut, ...] = ()
     """The largest first."""
     election: Election | None = None
-    """The one that replaced the leader whose log was cut."""
+    """The one that replaced the leader whose log was cut; of several, that of the largest cut."""
     steps: tuple[Step, ...] = ()
     """In order of time."""
+
+    @property
+    def is_determined(self) -> bool:
+        return self.kind != NOT_DETERMINED
+
+    @property
+    def title(self) -> str:
+        """For a heading."""
+        return (self.name or self.kind) if self.is_determined else "not determined"
+
+    def cuts_of(self, log: str) -> tuple[Cut, ...]:
+        return tuple(cut for cut in self.cuts if cut.log == log or (not cut.log and self.logs == (log,)))
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Cause:
@@ -75,7 +116,11 @@ class Cause:
         election = data["election"]
         cause = cls(
             **dict(data)
-            | {name: tuple(data[name]) for name in ("logs", "circumstances", "faults")}
+            | {
+                name: tuple(data[name])
+                for name in ("logs", "circumstances", "faults", "unrecorded")
+                if name in data
+            }
             | {
                 "cuts": tuple(Cut(**each) for each in data["cuts"]),
                 "election": election and Election(**election | {"isr": tuple(election["isr"])}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history.sources import Location, local_files
+from analyzers.history.surroundings import Surroundings
 from analyzers.judge.batch import Case, Judged, judge_batch
 from analyzers.verdict.verdict import Verdict, amended
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines
@@ -87,16 +88,21 @@ def _judged_partly(only: Collection[str]) -> str:
 
 def _case(run: StoredRun, allow: Collection[str]) -> Case:
     rules, problem = run.rules, run.problem or compaction_problem(run)
+    surroundings = Surroundings(
+        settings={} if rules is None else rules.settings,
+        clients={} if run.lines is None else run.lines.clients,
+    )
     if run.lines is not None:
         return Case(
             home=run.home,
             allow=frozenset({*allow, *run.lines.allow}),
             requires=run.lines.requires,
             is_single=True,
+            surroundings=surroundings,
             problem=problem,
         )
     if rules is None:
-        return Case(home=run.home, allow=frozenset(allow), problem=problem)
+        return Case(home=run.home, allow=frozenset(allow), surroundings=surroundings, problem=problem)
     return Case(
         home=run.home,
         bounds=rules.bounds,
@@ -104,6 +110,7 @@ def _case(run: StoredRun, allow: Collection[str]) -> Case:
         requires=rules.requires,
         is_single=True,
         schedule=rules.schedule,
+        surroundings=surroundings,
         problem=problem,
     )
 
@@ -120,13 +127,7 @@ def _local_rows(home: Location) -> int:
 
 
 def _outcome(run: StoredRun, judged: Judged, unknowns: Sequence[str], *, store: bool) -> Outcome:
-    of_producers = run.rules.settings if run.rules is not None else {}
-    verdicts = tuple(
-        replace(amended(each, unknowns=unknowns), settings={**of_producers, **each.settings})
-        for each in judged.verdicts.values()
-    )
-    if run.lines is not None:
-        verdicts = tuple(replace(each, clients={**each.clients, **run.lines.clients}) for each in verdicts)
+    verdicts = tuple(amended(each, unknowns=unknowns) for each in judged.verdicts.values())
     if store and run.rules is not None and isinstance(run.home, Path):
         (verdict,) = verdicts
         RunDirectory(run.home).write_verdict(verdict)

@@ -221,8 +221,8 @@ def _cuts(example: Mapping[str, Any], verdict: Verdict) -> Iterator[Event]:
     if type(offset) is not int:
         return
     for cause in verdict.causes:
-        for cut in cause.cuts:
-            if cause.logs == (log,) and cut.offset <= offset < cut.log_end:
+        for cut in cause.cuts_of(log):
+            if cut.offset <= offset < cut.log_end:
                 what = f"cuts its log from {cut.log_end:,} to {cut.offset:,}: offset {offset:,} is gone there"
                 yield Event(
                     time=None if cut.time is None else round(cut.time * 1000),

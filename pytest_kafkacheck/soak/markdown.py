@@ -38,6 +38,8 @@ def _finding(found: Finding, folder: Path) -> Iterator[str]:
     run = shlex.quote(str(folder / found.path))
     yield f"Rounds {listed(found.rounds)}."
     yield f"The first run: `kafkacheck explain {run}`, again: `kafkacheck replay {run}`"
+    if found.at_work:
+        yield f"At work then: {', '.join(found.at_work)}."
     if found.shrunk is not None:
         yield from ("", "```", *found.shrunk.splitlines(), "```")
 

@@ -15,6 +15,8 @@ from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.soak.draw import Drawn
 from pytest_kafkacheck.soak.pairs import Pair, seen
 
+NOT_DETERMINED = "cause not determined"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
@@ -25,6 +27,7 @@ class Round:
     promises       those that it exercised.
     unknowns       reasons why nothing is known, a sentence each.
     causes         what the findings came from.
+    at_work        the faults that were active during findings whose cause is not determined.
     shrunk         what shrinking said; None where it was not shrunk.
     """
 
@@ -42,6 +45,7 @@ class Round:
     promises: tuple[str, ...] = ()
     unknowns: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
+    at_work: tuple[str, ...] = ()
     shrunk: str | None = None
 
     @classmethod
@@ -60,6 +64,7 @@ class Round:
             promises=exercised_promises(verdict),
             unknowns=verdict.unknowns,
             causes=causes_of(verdict),
+            at_work=at_work(verdict),
         )
 
     @classmethod
@@ -80,7 +85,9 @@ class Round:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Raises TypeError or KeyError for an object that `to_json` did not write."""
-        tuples = {name: tuple(data[name]) for name in ("promises", "unknowns", "causes")}
+        tuples = {
+            name: tuple(data[name]) for name in ("promises", "unknowns", "causes", "at_work") if name in data
+        }
         pairs = tuple((fault, state) for fault, state in data["pairs"])
         return cls(**{**data, **tuples, "pairs": pairs})
 
@@ -106,14 +113,22 @@ def exercised_promises(verdict: Verdict) -> tuple[str, ...]:
 
 
 def causes_of(verdict: Verdict) -> tuple[str, ...]:
-    """Such as ``truncation (unclean election): lost-write``. Only the gravest anomaly of each cause is named: which
-    others there are differs from run to run, although they came from the same."""
+    """Such as ``acks=1: lost-write``. Only the gravest anomaly of each cause is named: which others there are differs
+    from run to run, although they came from the same."""
     counted = [each.anomaly for each in verdict.findings if not each.allowed and each.severity == "invalid"]
     if not counted:
         return ()
     texts = []
     for cause in verdict.causes:
         if found := cause.findings.keys() & set(counted):
-            why = f" ({', '.join(cause.circumstances)})" if cause.circumstances else ""
-            texts.append(f"{cause.kind}{why}: {min(found, key=rank)}")
+            gravest = min(found, key=rank)
+            texts.append(
+                f"{cause.title}: {gravest}" if cause.is_determined else f"{gravest}, {NOT_DETERMINED}"
+            )
     return tuple(dict.fromkeys(texts)) or (min(counted, key=rank),)
+
+
+def at_work(verdict: Verdict) -> tuple[str, ...]:
+    """Names of the faults that were active during findings whose cause is not determined."""
+    events = {event for cause in verdict.causes if not cause.is_determined for event in cause.faults}
+    return tuple(sorted({each.fault for each in verdict.exercised.faults if each.event in events}))

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pytest_kafkacheck.soak.pairs import Pair
-from pytest_kafkacheck.soak.round import Round
+from pytest_kafkacheck.soak.round import NOT_DETERMINED, Round
 
 FIGURES = re.compile(r"\b[0-9a-f]{8}\b|\d[\d,]*(\.\d+)?")
 """What differs between two sentences that give the same reason: ids of runs, and numbers."""
@@ -17,12 +17,14 @@ FIGURES = re.compile(r"\b[0-9a-f]{8}\b|\d[\d,]*(\.\d+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """cause: equal for findings that came from the same. path: of the first run. shrunk: what shrinking it said."""
+    """cause: equal for findings that came from the same. path: of the first run. shrunk: what shrinking it said.
+    at_work: the faults that were active in any of the rounds; empty where the cause is determined."""
 
     cause: str
     rounds: tuple[int, ...]
     path: str
     shrunk: str | None
+    at_work: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +114,9 @@ def _findings(rounds: Sequence[Round]) -> tuple[Finding, ...]:
             rounds=tuple(sorted(each.number for each in of)),
             path=of[0].path,
             shrunk=next((each.shrunk for each in of if each.shrunk), None),
+            at_work=tuple(sorted({name for each in of for name in each.at_work}))
+            if cause.endswith(NOT_DETERMINED)
+            else (),
         )
         for cause, of in found.items()
     )

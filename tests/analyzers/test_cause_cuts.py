@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from analyzers.causes.evidence import Change, Extent, Sample
-from analyzers.causes.truncation import truncations
+from analyzers.causes.explainers.truncation import truncations
 from analyzers.verdict.cause import Cause
 from tests.support.cause_evidence import (
     FOLLOWS,
@@ -139,13 +139,13 @@ def test_a_cut_without_times_of_findings_is_told_as_well() -> None:
     assert texts(cause)[-1] == "the first of 10 acknowledged writes that will be lost, offsets 10 to 19"
     run = evidence(LOST, of=ISOLATED, began=None)
     (one,) = truncations(of_log(run), run)
-    assert {step.time for step in one.cause.steps} == {None}
+    assert {step.time for step in one.steps} == {None}
 
 
 @pytest.mark.parametrize(
     ("lost", "text"),
     [
-        (replace(LOST, count=1), "the first of 1 acknowledged write that will be lost, between offsets 10 and 19"),
+        (replace(LOST, count=1), "an acknowledged write that will be lost, offset 10"),
         (replace(LOST, count=2),
          "the first of 2 acknowledged writes that will be lost, between offsets 10 and 19; the last at 7.0 s"),
     ],

@@ -24,16 +24,27 @@ from tests.support.cause_evidence import (
 )
 
 
-def test_each_log_has_a_cause_of_its_own_and_larger_ones_come_first() -> None:
+def test_what_one_setting_prevents_is_one_cause_in_whichever_logs_it_happened() -> None:
     logs = "abcdefgh"
     lost = [replace(LOST, topic=topic, count=20 if topic == "c" else 10) for topic in logs]
     lost[3:5] = [replace(lost[3], count=9), replace(lost[3], anomaly="offset-reuse", count=9), lost[4]]
     uncut = replace(LOST, topic="u")
     of = {f"{topic}-0": ISOLATED[LOG] for topic in logs}
     found = derive(evidence(*lost, uncut, replace(uncut, topic=None), of=of))
-    assert [cause.logs for cause in found] == [(f"{topic}-0",) for topic in "cdabefgh"] + [("u-0",)]
-    assert found[1].findings == {"lost-write": 9, "offset-reuse": 9}
-    assert found[-1].findings == {"lost-write": 20}
+    cause, rest = found
+    assert cause.logs == tuple(f"{topic}-0" for topic in logs)
+    assert cause.findings == {"lost-write": 89, "offset-reuse": 9}
+    assert [len(cause.cuts_of(log)) for log in cause.logs] == [1] * 8
+    assert texts(cause)[0] == (
+        "the first of 20 acknowledged writes that will be lost, between offsets 10 and 19; the last at 7.0 s"
+    ), "the steps are those of the log with the most findings"
+    assert [text for text in texts(cause) if "same" in text] == [
+        "the same happens in d-0: lost-write 9, offset-reuse 9",
+        "the same happens in a-0: lost-write 10",
+        "the same happens in b-0: lost-write 10",
+    ]
+    assert texts(cause)[-1] == "... and 4 more times"
+    assert rest.findings == {"lost-write": 20}
 
 
 def test_an_extent_belongs_to_a_log_if_topic_and_partition_are_known() -> None:

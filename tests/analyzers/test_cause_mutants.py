@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.causes import (
-    derive,
-    evidence,
+from analyzers.causes import cuts, derive, evidence, not_determined, story, words
+from analyzers.causes.explainers import (
+    duplicate_delivery,
     follower_reads,
     group_handover,
-    hints,
-    other,
-    story,
     truncation,
     two_leaders,
-    words,
 )
 from analyzers.verdict import since_fault
 from tests.analyzers import (
@@ -33,12 +29,13 @@ from tests.support.mutation.logic import LOGIC
 from tests.support.mutation.sites import mutants
 
 MODULES = (
+    cuts,
     derive,
+    duplicate_delivery,
     evidence,
     follower_reads,
     group_handover,
-    hints,
-    other,
+    not_determined,
     since_fault,
     story,
     truncation,
@@ -60,12 +57,12 @@ TESTS = (
 TYPES = "for the type checker: what may be None elsewhere never is None here"
 
 EXPLAINED = {
-    "truncation._Cut.covered: self.before.log_end or 0 -> self.before.log_end": TYPES,
-    "truncation._Cut.covered: 0 -> 1 (#2)": TYPES,
+    "cuts.LogCut.covered: self.before.log_end or 0 -> self.before.log_end": TYPES,
+    "cuts.LogCut.covered: 0 -> 1 (#2)": TYPES,
     "truncation._with_what_is_lost: cut.before.log_end or 0 -> cut.before.log_end": TYPES,
     "truncation._with_what_is_lost: 0 -> 1": TYPES,
-    "truncation._Cut.covered: 1 -> 2": "a cut explains no findings that lie below it",
-    "truncation._is_overruled: after.leads or after.epoch <= before.epoch or before.log_end is None -> "
+    "cuts.LogCut.covered: 1 -> 2": "a cut explains no findings that lie below it",
+    "cuts._is_overruled: after.leads or after.epoch <= before.epoch or before.log_end is None -> "
     "after.leads or after.epoch <= before.epoch": TYPES,
     "truncation._circumstances: 0 -> 1": "the two samples of an election show one epoch, and an epoch has one leader",
     "truncation._public: cut.before.log_end or 0 -> cut.before.log_end": TYPES,
@@ -81,8 +78,8 @@ EXPLAINED = {
 
 @pytest.mark.nightly
 def test_no_rule_of_causes_can_be_altered_unnoticed() -> None:
-    """The table of hints and the list of momentary faults are data with tests of their own."""
-    altered = [each for module in MODULES for each in mutants(module, LOGIC, skip=["HINTS", "MOMENTARY"])]
+    """The kinds of causes and the list of momentary faults are data with tests of their own."""
+    altered = [each for module in MODULES for each in mutants(module, LOGIC, skip=["KINDS", "MOMENTARY"])]
     assert len(altered) > 500
     tests = [call for module in TESTS for call in calls(module)]
     for test in tests:

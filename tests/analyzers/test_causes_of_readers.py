@@ -10,9 +10,9 @@ import pytest
 from analyzers.causes.circumstance import PAUSED_MEMBER
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Source
-from analyzers.causes.group_handover import group_handover
-from analyzers.verdict.cause import Cause
-from tests.support.cause_evidence import LOG, S, changes, extent, fault, sample
+from analyzers.causes.explainers.group_handover import group_handover
+from analyzers.verdict.cause import NOT_DETERMINED, Cause
+from tests.support.cause_evidence import LOG, S, cause_in, changes, extent, fault, sample
 
 HEALTHY = changes(
     sample(1, 1, 1, 0, 5, isr=(1, 3)), sample(1, 2, 1, 0, 5, isr=(1, 2, 3)), sample(1, 3, 1, 0, 5, isr=(1, 2, 3)),
@@ -60,13 +60,13 @@ def test_a_follower_that_served_the_session_explains_what_it_missed() -> None:
 @pytest.mark.parametrize("sources", [[], [source(2, 1)], [source(2, 2), source(3, 1)], [source(6, 2)]])
 def test_a_session_that_read_from_the_leader_has_no_such_cause(sources: list[Source]) -> None:
     (cause,) = of_reads(MISSED, *sources)
-    assert cause.kind == "unknown"
+    assert cause.kind == NOT_DETERMINED
 
 
 def test_the_source_and_the_leader_have_to_be_known_when_the_first_read_misses_a_write() -> None:
     assert kinds(MISSED[0], by=HEALTHY, source_at=5) == ["follower reads"]
-    assert kinds(MISSED[0], by={}) == ["unknown"]
-    assert kinds(replace(MISSED[0], first=None, last=None), by=HEALTHY) == ["unknown"]
+    assert kinds(MISSED[0], by={}) == [NOT_DETERMINED]
+    assert kinds(replace(MISSED[0], first=None, last=None), by=HEALTHY) == [NOT_DETERMINED]
     assert kinds(MISSED[0], replace(MISSED[1], first=None, last=None), by=HEALTHY) == ["follower reads"]
 
 
@@ -96,7 +96,7 @@ def test_two_faults_during_the_reads_are_told() -> None:
 
 def test_reads_from_a_follower_explain_no_loss() -> None:
     kinds = [cause.kind for cause in of_reads([extent("lost-write"), *MISSED], source(2, 2))]
-    assert sorted(kinds) == ["follower reads", "unknown"]
+    assert sorted(kinds) == ["follower reads", NOT_DETERMINED]
 
 
 def of_groups(first: int, *, by: tuple[int, ...] = (), anomaly: str = "unfenced-commit") -> Cause:
@@ -126,7 +126,7 @@ def of_groups(first: int, *, by: tuple[int, ...] = (), anomaly: str = "unfenced-
 
 def test_a_member_that_acts_after_it_was_held_explains_its_commit() -> None:
     cause = of_groups(9, by=(3,))
-    assert (cause.kind, cause.faults) == ("group handover", ("pause-client-0",))
+    assert (cause.name, cause.faults) == ("commits without the membership", ("pause-client-0",))
     assert [step.text for step in cause.steps] == [
         "member 0 is frozen",
         "member 1 is assigned t-0 in generation 2, starting at offset 5",
@@ -146,9 +146,9 @@ def test_what_an_assignment_did_not_record_is_left_out() -> None:
         events=[fault("pause-client", 4, 8, processes=(3,))],
         assignments=[replace(bare, time=S, process=3), bare],
     )
-    of_run = group_handover(found, evidence)
+    of_run = cause_in(group_handover, found, evidence)
     assert of_run is not None
-    assert "process 9 is assigned t-0" in [step.text for step in of_run.cause.steps]
+    assert "process 9 is assigned t-0" in [step.text for step in of_run.steps]
 
 
 def test_a_story_of_a_group_names_two_faults_and_counts_all() -> None:
@@ -165,17 +165,18 @@ def test_a_story_of_a_group_names_two_faults_and_counts_all() -> None:
         Assignment(time=5 * S, process=process, log=LOG, group=group, generation=2, start=0)
         for process, group in ((9, "g"), (10, "other"))
     ]
-    of_run = group_handover(
+    of_run = cause_in(
+        group_handover,
         found,
         RunEvidence(began=0, extents=found, changes={}, events=held, assignments=[*members, *taken]),
     )
     assert of_run is not None
-    cause = of_run.cause
+    cause = of_run
     assert (cause.logs, cause.findings) == (
         ("a-0", "b-0", "c-0", "d-0"),
         {"group-skip": 20, "unfenced-commit": 20},
     )
-    assert len(cause.faults) == 3
+    assert cause.faults == ("pause-client-0", "isolate-client-0")
     texts = [step.text for step in cause.steps]
     assert len([text for text in texts if "again" in text or "continues" in text or "restored" in text]) == 2
     assert len([text for text in texts if "is assigned" in text]) == 2
@@ -196,15 +197,15 @@ def test_the_first_finding_of_a_group_names_one_member() -> None:
 def test_a_member_that_was_held_between_its_copies_and_its_positions_explains_second_copies() -> None:
     """The group went on from the earlier positions, and another member made the second copy later."""
     cause = of_groups(9, by=(3, 4), anomaly="duplicate-copy")
-    assert (cause.kind, cause.circumstances) == ("group handover", (PAUSED_MEMBER,))
+    assert (cause.name, cause.circumstances) == ("work after the partition was lost", (PAUSED_MEMBER,))
     assert cause.steps[-1].text == "the first duplicate-copy, sent by member 0 and member 1"
     unnamed = of_groups(6, anomaly="duplicate-copy").steps
     assert "the first duplicate-copy" in [step.text for step in unnamed]
-    assert of_groups(9, by=(4,), anomaly="duplicate-copy").kind == "unknown"
-    assert of_groups(9, by=(3,), anomaly="lost-copy").kind == "unknown"
+    assert of_groups(9, by=(4,), anomaly="duplicate-copy").kind == NOT_DETERMINED
+    assert of_groups(9, by=(3,), anomaly="lost-copy").kind == NOT_DETERMINED
 
 
 def test_a_held_member_explains_nothing_that_others_do_later_or_anyone_did_before() -> None:
-    assert of_groups(9, by=(4,)).kind == "unknown"
-    assert of_groups(2, by=(3,)).kind == "unknown"
-    assert of_groups(6).kind == "group handover"
+    assert of_groups(9, by=(4,)).kind == NOT_DETERMINED
+    assert of_groups(2, by=(3,)).kind == NOT_DETERMINED
+    assert of_groups(6).name == "commits without the membership"

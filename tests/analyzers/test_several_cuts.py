@@ -1,4 +1,4 @@
-"""Several cuts of one log are causes of their own. Needs no JVM."""
+"""Several cuts of one log are events of their own. Needs no JVM."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.causes.derive import derive
+from analyzers.causes.derive import cause_of, derive
 from analyzers.causes.evidence import Change, Extent, RunEvidence, merged
+from analyzers.causes.explainers.truncation import truncations
 from analyzers.judge.causes import boundaries_of
 from analyzers.verdict.cause import Cause
 from tests.support.cause_evidence import ISOLATED, LOG, S, changes, extent, fault, sample
@@ -32,17 +33,39 @@ def of(found: Sequence[Extent]) -> tuple[Cause, ...]:
     evidence = RunEvidence(
         began=0, extents=found, changes=TWICE, events=EVENTS, boundaries=boundaries_of(EVENTS)
     )
-    return derive(evidence)
+    return of_cuts(evidence)
+
+
+def of_cuts(run: RunEvidence) -> tuple[Cause, ...]:
+    """A cause for each cut of the log that the findings of the run concern."""
+    return tuple(cause_of([each], run) for each in truncations(run.of_log(LOG), run))
 
 
 def test_each_cut_explains_the_findings_of_its_time() -> None:
     first, second = of([*FIRST, *SECOND])
-    assert (first.kind, first.findings) == ("truncation", {"lost-write": 10, "offset-reuse": 10})
+    assert (first.name, first.findings) == ("acks other than all", {"lost-write": 10, "offset-reuse": 10})
     assert [(cut.node, cut.log_end, cut.offset) for cut in first.cuts] == [(1, 20, 10)]
-    assert (second.kind, second.findings) == ("truncation", {"lost-write": 8, "realtime-order": 7})
+    assert (second.name, second.findings) == ("acks other than all", {"lost-write": 8, "realtime-order": 7})
     assert [(cut.node, cut.log_end, cut.offset) for cut in second.cuts] == [(2, 40, 30)]
     assert second.election is not None
     assert (second.election.leader, second.election.epoch) == (1, 2)
+
+
+def test_what_one_setting_prevents_is_one_cause_however_often_it_happened() -> None:
+    run = RunEvidence(
+        began=0, extents=[*FIRST, *SECOND], changes=TWICE, events=EVENTS, boundaries=boundaries_of(EVENTS),
+        settings={"acks": "1"},
+    )  # fmt: skip
+    (cause,) = derive(run)
+    assert (cause.name, cause.changes, cause.faults) == ("acks=1", "setting", ("isolate-0",))
+    assert cause.findings == {"lost-write": 18, "offset-reuse": 10, "realtime-order": 7}
+    assert [(cut.node, cut.log_end, cut.offset, cut.log) for cut in cause.cuts] == [
+        (1, 20, 10, LOG),
+        (2, 40, 30, LOG),
+    ]
+    assert cause.settings == {"acks": "1"}
+    assert cause.unrecorded == ("min.insync.replicas", "unclean.leader.election.enable")
+    assert "the same happens in t-0: lost-write 8, realtime-order 7" in [step.text for step in cause.steps]
 
 
 def test_findings_after_the_last_cut_belong_to_it() -> None:
@@ -98,7 +121,7 @@ def test_a_cut_of_which_no_sample_shows_the_end_is_placed_by_the_findings_before
         began=0, extents=[*SECOND], changes={LOG: [*late[LOG], last]}, events=EVENTS,
         boundaries=boundaries_of(EVENTS),
     )  # fmt: skip
-    (cause,) = derive(evidence)
+    (cause,) = of_cuts(evidence)
     assert [(cut.node, cut.offset) for cut in cause.cuts] == [(2, 30)]
 
 
@@ -108,7 +131,7 @@ def test_one_cut_explains_the_findings_of_all_periods(name: str) -> None:
     evidence = RunEvidence(
         began=0, extents=parts, changes=ISOLATED, events=EVENTS, boundaries=boundaries_of(EVENTS)
     )
-    (cause,) = derive(evidence)
+    (cause,) = of_cuts(evidence)
     assert cause.findings == {name: 20}
 
 
@@ -119,7 +142,7 @@ def test_cuts_are_told_in_order_of_their_periods() -> None:
     evidence = RunEvidence(
         began=0, extents=found, changes=TWICE, events=EVENTS, boundaries=[S, *([14 * S] * 7)]
     )
-    assert [cause.findings["lost-write"] for cause in derive(evidence)] == [10, 8]
+    assert [cause.findings["lost-write"] for cause in of_cuts(evidence)] == [10, 8]
 
 
 def test_a_cut_is_not_placed_by_findings_of_a_later_period() -> None:
@@ -130,7 +153,7 @@ def test_a_cut_is_not_placed_by_findings_of_a_later_period() -> None:
     evidence = RunEvidence(
         began=0, extents=found, changes=late, events=EVENTS, boundaries=boundaries_of(EVENTS)
     )
-    assert derive(evidence)[0].cuts[0].offset == 10
+    assert of_cuts(evidence)[0].cuts[0].offset == 10
 
 
 LOST_DISK_TWICE = changes(
@@ -144,7 +167,7 @@ def test_where_a_leader_was_cut_shows_in_what_is_lost() -> None:
     """It has new records when it is asked. What lies below them is part of the same truncation."""
     found = [extent("lost-write", low=0), extent("nonmonotonic-send", low=0, high=1)]
     run = RunEvidence(began=0, extents=found, changes=LOST_DISK_TWICE, events=[])
-    (cause,) = derive(run)
+    (cause,) = of_cuts(run)
     assert cause.cuts[0].offset == 0
     assert cause.findings == {"lost-write": 10, "nonmonotonic-send": 10}
 
@@ -157,4 +180,4 @@ def test_a_later_cut_of_a_leader_is_where_its_log_ended() -> None:
         began=0, extents=[extent("lost-write", low=0), later], changes=LOST_DISK_TWICE, events=events,
         boundaries=boundaries_of(events),
     )  # fmt: skip
-    assert [[cut.offset for cut in cause.cuts] for cause in derive(run)] == [[0], [27]]
+    assert [[cut.offset for cut in cause.cuts] for cause in of_cuts(run)] == [[0], [27]]

@@ -6,7 +6,7 @@ from analyzers.causes.story import story
 from analyzers.causes.words import fault_steps
 from analyzers.explain.overview import timeline
 from analyzers.history.fault_events import FaultEvent, Stage
-from analyzers.verdict.cause import Cause, Step
+from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import judge
@@ -24,7 +24,7 @@ STEPS = (
 
 
 def story_lines(*steps: Step) -> list[str]:
-    cause = Cause(kind="unknown", findings={"lost-write": 1}, steps=steps)
+    cause = Cause(kind=NOT_DETERMINED, findings={"lost-write": 1}, steps=steps)
     found = Finding(anomaly="lost-write", count=1, summary="of lost-write")
     return story(judge("r", findings=[found], causes=[cause])).splitlines()
 

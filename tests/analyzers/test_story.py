@@ -6,7 +6,7 @@ import pytest
 
 from analyzers.causes.story import story
 from analyzers.verdict.availability import Availability, LogAvailability
-from analyzers.verdict.cause import Cause, Step
+from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.names import client_name, client_names, write_name
@@ -121,7 +121,7 @@ def test_an_invalid_story_leaves_most_doubts_to_the_details() -> None:
 
 def test_findings_of_an_unknown_cause_may_be_unrelated() -> None:
     names = ("lost-write", "duplicate", "unseen", "foreign-record", "G1a")
-    unknown = Cause(kind="unknown", findings=dict.fromkeys(names, 5))
+    unknown = Cause(kind=NOT_DETERMINED, findings=dict.fromkeys(names, 5))
     found = [finding(name, 5) for name in names if name != "unseen"]
     lines = story(judge("r", findings=[*found, finding("expired", 1)], causes=[unknown])).splitlines()
     assert lines[1:5] == [
@@ -142,7 +142,10 @@ def test_a_torn_transaction_has_a_sentence_whatever_led_to_it() -> None:
 
 
 def test_a_cause_of_what_is_allowed_is_left_out() -> None:
-    causes = [Cause(kind="unknown", findings={name: 5}) for name in ("duplicate", "lost-write")]
+    causes = [
+        Cause(kind=name, changes="setting", why=f"why {name}", findings={name: 5})
+        for name in ("duplicate", "lost-write")
+    ]
     found = [finding("lost-write", 5), finding("duplicate", 5, allowed=True)]
     lines = story(judge("r", findings=found, causes=causes)).splitlines()
     assert [line for line in lines if "→" in line or "why" in line] == lines[1:]
@@ -168,8 +171,9 @@ def test_the_story_fits_on_a_screen_however_much_happened() -> None:
     kinds = ("truncation", "duplicate delivery", "unknown")
     steps = tuple(Step(time=float(second), text=f"step {second}") for second in range(20))
     told = [
-        Cause(kind=kind, findings={name: 5}, steps=steps) for kind, name in zip(kinds, names, strict=True)
-    ]  # type: ignore[arg-type]
+        Cause(kind=kind, changes="setting", why="why", findings={name: 5}, steps=steps)
+        for kind, name in zip(kinds, names, strict=True)
+    ]
     verdict = judge("r", findings=[finding(name, 5) for name in names], causes=told)
     lines = story(verdict).splitlines()
     assert len(lines) == 15

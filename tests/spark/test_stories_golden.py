@@ -14,6 +14,7 @@ from analyzers.causes.story import story as story_of
 from analyzers.checks.copying import DUPLICATE_COPY
 from analyzers.checks.durability import LOST_WRITE
 from analyzers.checks.session_reads import READ_YOUR_WRITES
+from analyzers.history.surroundings import Surroundings
 from analyzers.history.validate import run_ids
 from analyzers.judge import causes
 from analyzers.judge.analyze import analyze
@@ -38,7 +39,12 @@ def verdicts(
     spark: Any, write: Any, story: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Verdict]:
     made = write(tmp_path_factory.mktemp("runs") / "run", {make.__name__: make(story()) for make in MADE})
-    return analyze(spark, [made, *RECORDED])
+    surroundings = {
+        run: Surroundings(settings=RunDirectory(home).read_judging_rules().settings)
+        for home in RECORDED
+        for run in run_ids(home)
+    }
+    return analyze(spark, [made, *RECORDED], surroundings=surroundings)
 
 
 @pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
@@ -67,7 +73,6 @@ def assert_tells(verdicts: dict[str, Verdict], home: Path, story: str, *, allowe
         findings=tuple(
             replace(each, allowed=each.anomaly in {*rules.allowed, *allowed}) for each in verdict.findings
         ),
-        settings={**rules.settings, **verdict.settings},
     )
     expected = (DATA / "stories" / f"{story}.txt").read_text()
     assert story_of(as_judged) + "\n" == expected
@@ -117,5 +122,5 @@ def test_a_member_that_was_paused_after_its_copies_explains_those_of_another_one
         row = {"process": NEMESIS, "type": "info", "topic": None, "partition": None}
         s.operation("pause-client", at=at, value=json.dumps(value), **row)
     (cause,) = judged({"r": s}, checks=[DUPLICATE_COPY])["r"].causes
-    assert (cause.kind, cause.faults) == ("group handover", ("e1",))
+    assert (cause.kind, cause.faults) == ("work after the partition was lost", ("e1",))
     assert cause.steps[-1].text == "the first duplicate-copy, sent by process 5 and process 6"

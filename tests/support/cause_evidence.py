@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, Sample
-from analyzers.causes.truncation import truncations
-from analyzers.causes.two_leaders import two_leaders
+from analyzers.causes.derive import cause_of
+from analyzers.causes.evidence import Change, Explanation, Extent, LogEvidence, RunEvidence, Sample
+from analyzers.causes.explainers.truncation import truncations
+from analyzers.causes.explainers.two_leaders import two_leaders
 from analyzers.history.fault_events import FaultEvent, Stage
 from analyzers.verdict.cause import Cause
 
@@ -82,14 +83,26 @@ def of_log(run: RunEvidence) -> LogEvidence:
     return LogEvidence(log=LOG, extents=run.extents, changes=run.changes.get(LOG, []))
 
 
+def first_cause(events: Iterable[Explanation], run: RunEvidence) -> Cause | None:
+    """That of the first event alone."""
+    return next((cause_of([each], run) for each in events), None)
+
+
+def cause_in(
+    explain: Callable[[RunEvidence], Iterable[Explanation]], extents: Sequence[Extent], run: RunEvidence
+) -> Cause | None:
+    """The cause that an explainer finds first for these findings of a run."""
+    return first_cause(explain(replace(run, extents=extents)), run)
+
+
 def cut(*extents: Extent, of: dict[str, list[Change]], events: Sequence[FaultEvent] = ()) -> Cause | None:
     run = evidence(*extents, of=of, events=events)
-    return next((each.cause for each in truncations(of_log(run), run)), None)
+    return first_cause(truncations(of_log(run), run), run)
 
 
 def stale(*extents: Extent, of: dict[str, list[Change]], events: Sequence[FaultEvent] = ()) -> Cause | None:
     run = evidence(*extents, of=of, events=events)
-    return next((each.cause for each in two_leaders(of_log(run), run)), None)
+    return first_cause(two_leaders(of_log(run), run), run)
 
 
 def texts(cause: Cause | None) -> list[str]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from analyzers.causes.story import story
-from analyzers.explain.broker_logs import Clock
 from analyzers.explain.overview import timeline
 from analyzers.explain.time_axis import Moment
+from analyzers.history.broker_logs import Clock
 from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cli.common.table import table
@@ -53,7 +53,7 @@ def parts(verdict: Verdict, home: RunDirectory) -> Iterator[object]:
         where = f" of {', '.join(cause.logs)}" if cause.logs else ""
         headings, rows = time_line(moments)
         right = range(headings.index("who"))
-        yield from table(f"Time line: {cause.kind}{where}", headings, rows, right=right)
+        yield from table(f"Time line: {cause.title}{where}", headings, rows, right=right)
         yield from (f"  {note}" for note in notes)
     yield verdict.text()
     yield ""

@@ -32,17 +32,22 @@ def findings(run: RunData) -> tuple[Strip, ...]:
 
 def _cause(number: int, cause: Cause, run: RunData) -> Iterator[Row]:
     tags = Tags(log=_only(cause.logs))
-    yield Row(name=f"cause {number}: {cause.kind}", marks=tuple(_steps(cause)), tags=tags)
-    lost = tuple(
-        span for log in cause.logs if cause.cuts and (span := _cut_away(log, cause, run)) is not None
-    )
+    yield Row(name=_name(number, cause), marks=tuple(_steps(cause)), tags=tags)
+    lost = tuple(span for log in cause.logs if (span := _cut_away(log, cause, run)) is not None)
     if lost:
         yield Row(name=f"lost by cause {number}", spans=lost, tags=tags)
 
 
+def _name(number: int, cause: Cause) -> str:
+    return f"cause {number}: {cause.title}"
+
+
 def _cut_away(log: str, cause: Cause, run: RunData) -> Span | None:
     """When the writes were acknowledged whose offsets were cut, and which no final read found."""
-    low, high = min(cut.offset for cut in cause.cuts), max(cut.log_end for cut in cause.cuts)
+    cuts = cause.cuts_of(log)
+    if not cuts:
+        return None
+    low, high = min(cut.offset for cut in cuts), max(cut.log_end for cut in cuts)
     topic, _, partition = log.rpartition("-")
     field = pc.field
     between = (field("offset") >= low) & (field("offset") < high)

@@ -258,11 +258,10 @@ def _cuts(run: RunData) -> dict[tuple[str, int], list[Mark]]:
     names = {log_name(log): log for log in run.logs}
     found: dict[tuple[str, int], list[Mark]] = defaultdict(list)
     for cause in run.verdict.causes if run.verdict else ():
-        for cut in cause.cuts:
-            if cut.time is None or len(cause.logs) != 1 or cause.logs[0] not in names:
+        cuts = [(log, cut) for log in cause.logs if log in names for cut in cause.cuts_of(log)]
+        for log, cut in cuts:
+            if cut.time is None:
                 continue
             title = f"{clock(cut.time * 1000)}: broker {cut.node} cut its log from {cut.log_end:,} to {cut.offset:,}"
-            found[names[cause.logs[0]]].append(
-                Mark(time=round(cut.time * 1000), look="cut", sign="✂", title=title)
-            )
+            found[names[log]].append(Mark(time=round(cut.time * 1000), look="cut", sign="✂", title=title))
     return found

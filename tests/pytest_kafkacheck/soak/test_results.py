@@ -6,6 +6,7 @@ import json
 import os
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from analyzers.verdict.cause import Cause
+from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck.cli import main as cli
@@ -26,7 +28,7 @@ from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.markdown import markdown
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.retention import size_of
-from pytest_kafkacheck.soak.round import causes_of
+from pytest_kafkacheck.soak.round import at_work, causes_of
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from pytest_kafkacheck.soak.summary import summarized
@@ -111,17 +113,37 @@ def test_findings_of_one_cause_are_one_whatever_else_they_show() -> None:
         return judge(
             "r",
             findings=[Finding(anomaly=name, count=1, summary="") for name in names],
-            causes=[
-                Cause(kind="truncation", findings={name: found[name] for name in names}, circumstances=("x",))
-            ]
+            causes=[Cause(kind="truncation", name="acks=1", findings={name: found[name] for name in names})]
             if cause
             else [],
         )
 
-    assert causes_of(verdict("lost-write", "offset-reuse")) == ("truncation (x): lost-write",)
-    assert causes_of(verdict("realtime-order", "lost-write")) == ("truncation (x): lost-write",)
+    assert causes_of(verdict("lost-write", "offset-reuse")) == ("acks=1: lost-write",)
+    assert causes_of(verdict("realtime-order", "lost-write")) == ("acks=1: lost-write",)
     assert causes_of(verdict("lost-write", cause=False)) == ("lost-write",)
     assert causes_of(judge("r")) == ()
+
+
+def test_a_finding_without_a_cause_says_so_and_names_the_faults_at_work(tmp_path: Path) -> None:
+    """Which faults these were differs from round to round, although the reason may be one."""
+    fault = FaultExercised(event="e1", fault="isolate", target="leader", effective=True, healed=True)
+    verdict = judge(
+        "r",
+        findings=[Finding(anomaly="lost-write", count=1, summary="")],
+        causes=[Cause(kind="unknown", findings={"lost-write": 1}, faults=("e1",))],
+        exercised=Exercised(faults=(fault, replace(fault, event="e2", fault="kill"))),
+    )
+    assert causes_of(verdict) == ("lost-write, cause not determined",)
+    assert at_work(verdict) == ("isolate",)
+    rounds = [
+        replace(each, causes=causes_of(verdict), at_work=(name,))
+        for each, name in zip(mixed(tmp_path).rounds[:2], ("kill", "isolate"), strict=True)
+    ]
+    (found,) = summarized(rounds, seed=1, seconds=60).findings
+    assert (found.cause, found.at_work) == ("lost-write, cause not determined", ("isolate", "kill"))
+    assert "At work then: isolate, kill." in markdown(
+        summarized(rounds, seed=1, seconds=60), name="plan", folder=tmp_path
+    )
 
 
 def test_junit_has_a_case_for_each_round(tmp_path: Path) -> None:

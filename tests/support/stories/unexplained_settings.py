@@ -48,6 +48,13 @@ def acknowledged_above_the_high_watermark(s: Any) -> Any:
     return replaced(s, 10, 15)
 
 
+def truncated_with_safe_settings(s: Any) -> Any:
+    """acks=all and two replicas in sync: no setting allows it."""
+    cut_off(began(s, SAFE | {"acks": "all"}))
+    writes(writes(s, ONE, range(20), 1.0), TWO, range(10, 15), 6.0)
+    return replaced(s, 10, 15)
+
+
 def elected_by_hand(s: Any) -> Any:
     """The settings allow no unclean election; while no broker leads, broker 2, which had left the ISR, is elected by
     hand."""
@@ -85,6 +92,7 @@ def written_twice_with_unknown_settings(s: Any) -> Any:
 UNEXPLAINED: tuple[Callable[[Any], Any], ...] = (
     sent_without_confirmation,
     acknowledged_above_the_high_watermark,
+    truncated_with_safe_settings,
     elected_by_hand,
     unflushed_on_every_replica,
     written_twice_with_unknown_settings,

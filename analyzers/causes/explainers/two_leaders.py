@@ -5,14 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analyzers.causes.evidence import Change, Explanation, LogEvidence, RunEvidence, merged
-from analyzers.causes.words import MOST_FAULTS, election_text, fault_steps, in_order
-from analyzers.verdict.cause import Cause, Election, Step
+from analyzers.causes.evidence import Change, Explanation, LogEvidence, RunEvidence
+from analyzers.causes.explainer import Explainer, by_log
+from analyzers.causes.kind import CauseKind
+from analyzers.causes.records import SAMPLES
+from analyzers.causes.words import MOST_FAULTS, election_text, fault_steps
+from analyzers.verdict.cause import Election, Step
 
 CONSEQUENCES = frozenset(
     {"read-your-writes", "monotonic-reads", "writes-follow-reads", "realtime-order", "read-above-lso"}
 )
 """What reading from a deposed leader can show as."""
+
+DEPOSED_LEADER = CauseKind(
+    name="two leaders",
+    happened="two leaders",
+    changes="application",
+    explains=CONSEQUENCES,
+    established="A broker still regarded itself as leader while another one led, and reads at that time were stale.",
+    why="a leader that is cut off answers fetches until it learns of its successor",
+    change="readers that need the newest data check the leader epoch; Kafka gives no linearizable reads",
+    source="KIP-320: fencing by leader epoch",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +62,9 @@ def two_leaders(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation
                 text=f"broker {overlap.old} still regarded itself as leader of epoch {overlap.old_epoch} until here",
             ),
         ]
-        cause = Cause(
-            kind="two leaders",
-            logs=(evidence.log,),
-            findings={name: each.count for name, each in merged(explained).items()},
-            faults=tuple(event.event for event in events),
-            election=election,
-            steps=in_order(steps),
+        yield Explanation(
+            kind=DEPOSED_LEADER, extents=explained, steps=steps, faults=events, election=election
         )
-        yield Explanation(cause, explained)
         return
 
 
@@ -83,3 +91,6 @@ def _overlaps(changes: Sequence[Change]) -> list[_Overlap]:
                 )
             )
     return found
+
+
+TWO_LEADERS = Explainer(rank=20, kinds=(DEPOSED_LEADER,), examines=(SAMPLES,), explain=by_log(two_leaders))

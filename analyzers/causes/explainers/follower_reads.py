@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzers.causes.evidence import Explanation, LogEvidence, RunEvidence, merged
-from analyzers.causes.words import MOST_FAULTS, braces, fault_steps, in_order, leader_before
-from analyzers.verdict.cause import Cause, Step
+from analyzers.causes.evidence import Explanation, LogEvidence, RunEvidence
+from analyzers.causes.explainer import Explainer, by_log
+from analyzers.causes.kind import CauseKind
+from analyzers.causes.records import SAMPLES, SOURCES
+from analyzers.causes.words import MOST_FAULTS, braces, fault_steps, leader_before
+from analyzers.verdict.cause import Step
 
 CONSEQUENCES = frozenset({"read-your-writes", "monotonic-reads"})
 """What reading from a follower can show as."""
+
+LAGGING_FOLLOWER = CauseKind(
+    name="follower reads",
+    happened="follower reads",
+    changes="setting",
+    explains=CONSEQUENCES,
+    established="The broker that served a session's reads did not lead when they missed a write.",
+    why="a rack-aware replica.selector.class lets a consumer with client.rack read from a follower that lags",
+    change="leave client.rack unset for clients that have to find the newest writes: they read from the leader",
+    source="KIP-392: fetch from followers",
+)
 
 
 def follower_reads(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation]:
@@ -34,14 +48,7 @@ def follower_reads(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanat
         Step(time=run.at(first), text=text),
         *([Step(time=run.at(last), text="the last of these reads")] if last > first else []),
     ]
-    cause = Cause(
-        kind="follower reads",
-        logs=(evidence.log,),
-        findings={name: each.count for name, each in merged(affected).items()},
-        faults=tuple(event.event for event in events),
-        steps=in_order(steps),
-    )
-    yield Explanation(cause, affected)
+    yield Explanation(kind=LAGGING_FOLLOWER, extents=affected, steps=steps, faults=events)
 
 
 def _left_isr(evidence: LogEvidence, node: int, run: RunEvidence, last: int) -> Iterator[Step]:
@@ -52,3 +59,14 @@ def _left_isr(evidence: LogEvidence, node: int, run: RunEvidence, last: int) -> 
         if is_dropped and after.leads and after.time <= last:
             text = f"ISR {braces(after.isr)}: writes are acknowledged without broker {node}"
             yield Step(time=run.at(after.time), text=text)
+
+
+FOLLOWER_READS = Explainer(
+    rank=30,
+    kinds=(LAGGING_FOLLOWER,),
+    examines=(
+        SAMPLES,
+        SOURCES,
+    ),
+    explain=by_log(follower_reads),
+)

@@ -6,10 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
-from analyzers.causes.evidence import Explanation, Extent, RunEvidence, logs_of, merged
-from analyzers.causes.words import MOST_FAULTS, fault_steps, in_order
+from analyzers.causes.evidence import Explanation, Extent, RunEvidence
+from analyzers.causes.explainer import Explainer
+from analyzers.causes.kind import CauseKind, first_kind
+from analyzers.causes.records import ASSIGNMENTS
+from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Cause, Step
+from analyzers.verdict.cause import Step
 from analyzers.verdict.names import client_name
 
 HANDOVER = frozenset(
@@ -28,28 +31,51 @@ HANDOVER = frozenset(
 HELD = frozenset({"pause-client", "isolate-client"})
 """Faults during which a group goes on without a member that is still alive."""
 
+KINDS = (
+    CauseKind(
+        name="commits without the membership",
+        happened="group handover",
+        changes="application",
+        explains=HANDOVER,
+        established="A fault held a member of a group or cut it off, the group went on without it, and a commit of "
+        "it was accepted when it came back.",
+        circumstance=FORMER_MEMBER,
+        why="a commit without member id and generation does not show the broker that its sender was replaced",
+        change="pass the consumer's group metadata to sendOffsetsToTransaction, not only the name of the group",
+        source="KIP-447: fencing of group members in transactions",
+    ),
+    CauseKind(
+        name="work after the partition was lost",
+        happened="group handover",
+        changes="application",
+        explains=HANDOVER,
+        established="A group went on while a fault held one of its members or cut it off, or such a member acted "
+        "when it came back.",
+        why="a group goes on without a member that misses session.timeout.ms; the member learns of it only later",
+        change="commit in on_partitions_revoked, and treat on_partitions_lost as lost: others own the partition then",
+        source="KIP-62 (heartbeats), KIP-429 (onPartitionsLost)",
+    ),
+)
 
-def group_handover(extents: Sequence[Extent], run: RunEvidence) -> Explanation | None:
-    """What a group shows while a fault holds one of its members, and what that member does later; None if no fault
-    explains anything."""
-    by_extent = [(each, _holding(each, run)) for each in extents if each.anomaly in HANDOVER]
+
+def group_handover(run: RunEvidence) -> Iterator[Explanation]:
+    """What a group shows while a fault holds one of its members, and what that member does later."""
+    by_extent = [(each, _holding(each, run)) for each in run.extents if each.anomaly in HANDOVER]
     explained = [each for each, holding in by_extent if holding]
     if not explained:
-        return None
+        return
     held = [event for event in run.events if any(event in holding for _, holding in by_extent)]
-    told = held[:MOST_FAULTS]
+    shown = held[:MOST_FAULTS]
     is_former = any(each.anomaly == "unfenced-commit" for each in explained)
     groups = {group for each in explained for group in _groups(each, run)}
-    steps = [*fault_steps(told, run), *_takeovers(told, groups, run), *_first_findings(explained, run)]
-    cause = Cause(
-        kind="group handover",
-        logs=logs_of(explained),
-        findings={name: each.count for name, each in merged(explained).items()},
-        circumstances=(FORMER_MEMBER, PAUSED_MEMBER) if is_former else (PAUSED_MEMBER,),
-        faults=tuple(event.event for event in held),
-        steps=in_order(steps),
+    circumstances = (FORMER_MEMBER, PAUSED_MEMBER) if is_former else (PAUSED_MEMBER,)
+    yield Explanation(
+        kind=first_kind(KINDS, circumstances, run.settings),
+        extents=explained,
+        circumstances=circumstances,
+        faults=held,
+        steps=(*fault_steps(shown, run), *_takeovers(shown, groups, run), *_first_findings(explained, run)),
     )
-    return Explanation(cause, explained)
 
 
 def _holding(extent: Extent, run: RunEvidence) -> list[FaultEvent]:
@@ -109,3 +135,11 @@ def _first_findings(extents: Sequence[Extent], run: RunEvidence) -> Iterator[Ste
         if each.anomaly == "unfenced-commit" and who is not None:
             text = f"{who} commits although its group has replaced it, and the commit is accepted"
         yield Step(time=run.at(each.first), text=text)
+
+
+GROUP_HANDOVER = Explainer(
+    rank=50,
+    kinds=KINDS,
+    examines=(ASSIGNMENTS,),
+    explain=group_handover,
+)
