@@ -89,16 +89,26 @@ class Event:
         """When it is healed: seconds after the start of the schedule, or after its trigger."""
         return self.at + self.lasting
 
+    @property
+    def earliest(self) -> float:
+        """Seconds after the start of the schedule before which it does not begin."""
+        return self.at if self.after is None else self.after.begin + self.at
+
+    @property
+    def latest(self) -> float:
+        """Seconds after the start of the schedule after which it does not begin."""
+        return self.at if self.after is None else self.earliest + self.after.limit
+
     def named(self, id: str) -> Event:
         """The same event with another id. Its random choices depend on the id."""
         return dataclasses.replace(self, id=id)
 
     def overlaps(self, other: Event) -> bool:
-        """Whether both may go on at the same time. An event with a trigger may begin at any time."""
-        if self.after is not None or other.after is not None:
-            return True
+        """Whether both may go on at the same time. An event with a trigger may begin until the trigger's limit."""
         # A momentary event overlaps what begins at the same time, but not what ends then.
-        return self.at == other.at or (self.at < other.end and other.at < self.end)
+        if self.earliest <= other.latest and other.earliest <= self.latest:
+            return True
+        return self.earliest < other.latest + other.lasting and other.earliest < self.latest + self.lasting
 
     def check(self, topology: Topology) -> None:
         """Raises ValueError, naming what is wrong and what is allowed, for an event that can never be carried out

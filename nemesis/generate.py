@@ -15,7 +15,8 @@ from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
 from nemesis.suggestion import did_you_mean
 from nemesis.targets import Target, TargetFamily
-from nemesis.topology import Topology
+from nemesis.topology import APP, Topology
+from nemesis.triggers import Trigger
 from nemesis.validation import count, finite, number, seconds
 
 TARGETS: Mapping[TargetFamily, Sequence[str]] = {
@@ -43,6 +44,13 @@ is gone: 6 s each, the session timeout of the workloads. Nobody can join or take
 
 MEASURING = 3.0
 """Seconds in which test packets show that a fault of packets is at work."""
+
+AIMED = 0.75
+"""Share of the drawn faults of instances of an application that wait until the instance is in the middle of its work.
+Such a fault may begin at any time of its wait, so that fewer of them find room in a schedule."""
+
+AIM_LIMIT = 15.0
+"""Seconds of that wait: the partitions of an instance that was killed wait for a session timeout, often 6 or 10 s."""
 
 TRIES = 20
 """Draws for one event before it is left out because the budget has no room for it."""
@@ -135,10 +143,11 @@ def workload_targets(fault: type[Fault], topology: Topology) -> Sequence[str]:
     """The targets that are drawn for a fault with ``clients=True``."""
     if fault.draw.targets:
         return fault.draw.targets
-    groups, ids = tuple(topology.members), topology.transactions
+    # The protocol of a group without members of ours, as of a user's application, may be any.
+    groups, ids = [group for group, number in topology.members.items() if number], topology.transactions
     match fault.target_family:
         case "nodes":
-            coordinators = (f"coordinator:{group}" for group in groups)
+            coordinators = (f"coordinator:{group}" for group in topology.members)
             return (*TARGETS["nodes"], *coordinators, *(f"transaction-coordinator:{id}" for id in ids))
         case "clients":
             return (*(f"role:{role}" for role in topology.clients), *(f"member:{group}" for group in groups))
@@ -179,7 +188,7 @@ def generate(wanted: Generated, topology: Topology) -> Schedule:
             f"no event fits: budget {wanted.budget.to_json()}, length {wanted.length:g} s, faults "
             f"{', '.join(weights)}"
         )
-    return Schedule(tuple(sorted(taken, key=lambda event: (event.at, event.id))))
+    return Schedule(tuple(sorted(taken, key=lambda event: (event.earliest, event.id))))
 
 
 def weights_on(wanted: Generated, topology: Topology) -> dict[str, float]:
@@ -215,8 +224,18 @@ def _draw(
     at = _rounded(rng, 0, wanted.length - lasting)
     if not (possible := drawn_targets(FAULTS[name], wanted, topology)):
         return None
-    target = Target.parse(rng.choice(possible))
-    event = Event(id=f"{name}-{number}", fault=fault, target=target, at=at, lasting=lasting)
+    target, id = Target.parse(rng.choice(possible)), f"{name}-{number}"
+    event = Event(id=id, fault=fault, target=target, at=at, lasting=lasting)
+    if (
+        target.role == APP
+        and wanted.quiet is None
+        and topology.unseen_instances is None
+        and rng.random() < AIMED
+    ):
+        instance = rng.randrange(topology.clients[APP])
+        trigger = Trigger(kind="in-flight", instance=instance, begin=at, limit=AIM_LIMIT)
+        target = Target(kind=APP, nodes=(instance,))
+        event = Event(id=id, fault=fault, target=target, after=trigger, lasting=lasting)
     try:
         event.check(topology)
     except ValueError:
@@ -242,7 +261,7 @@ def _rounded(rng: random.Random, least: float, most: float) -> float:
 
 def fits(event: Event, taken: Sequence[Event], wanted: Generated, topology: Topology) -> bool:
     """Whether a schedule with these events has room for one more."""
-    if event.end > wanted.length:
+    if event.latest + event.lasting > wanted.length:
         return False
     if wanted.quiet is not None:
         loud, quiet = wanted.quiet
@@ -278,8 +297,7 @@ def _hides(event: Event, other: Event) -> bool:
     """Whether `other` may begin at a process that shows no effect, because `event` blocks it or it is starting."""
     if not event.fault.blocks_process or not other.fault.needs_process:
         return False
-    is_meanwhile = event.at <= other.at < event.end + STARTING
-    return is_meanwhile and event.fault.target_family == other.fault.target_family
+    return _begins_during(other, event, STARTING) and event.fault.target_family == other.fault.target_family
 
 
 def _separates(event: Event, other: Event) -> bool:
@@ -287,11 +305,16 @@ def _separates(event: Event, other: Event) -> bool:
     packets of clients alone do not show which share is lost."""
     if not other.fault.needs_peer or event.fault.family != "network" or not event.fault.takes_nodes_down:
         return False
-    return event.at - MEASURING <= other.at < event.end
+    return event.earliest - MEASURING <= other.latest and other.earliest < event.latest + event.lasting
 
 
 def _unsettles(event: Event, other: Event) -> bool:
     """Whether `other` may find a group or transactional id that does not answer, because of `event`."""
     if other.fault.target_family not in NAMED or event.fault.target_family in NAMED:
         return False
-    return event.at <= other.at < event.end + SETTLING
+    return _begins_during(other, event, SETTLING)
+
+
+def _begins_during(event: Event, other: Event, more: float) -> bool:
+    """Whether it may begin while the other one goes on, or within so many seconds after that."""
+    return other.earliest <= event.latest and event.earliest < other.latest + other.lasting + more

@@ -211,7 +211,9 @@ class Nemesis:
     def _await_trigger(self, trigger: Trigger, watch: Watch) -> float | None:
         """When it came; None if it did not in time, or if the run was stopped. Raises NeverComes."""
         clock = self._clock
-        while not clock.is_ending and clock.seconds() - clock.began <= trigger.limit:
+        begin = clock.began + trigger.begin
+        clock.wait(begin)
+        while not clock.is_ending and clock.seconds() - begin <= trigger.limit:
             try:
                 if watch.has_come():
                     return clock.seconds()

@@ -21,7 +21,8 @@ class Topology:
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
     commands     those of these roles whose processes run a command of the user.
     unseen_instances  why nobody can see from outside what an instance of the application does; None where one can.
-    members      consumer group, by its short name, to number of client processes that are its members.
+    members      consumer group, by its short name, to number of client processes that are its members; 0 for that of
+                 a user's application.
     transactions  transactional ids, by their short names.
     release      (major, minor) of Kafka.
     disks        whether each node has a file system of its own for its data.

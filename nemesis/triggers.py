@@ -20,9 +20,10 @@ from nemesis.watch import Observed, Watch
 ALLOWED = (
     "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's main topic; "
     "'isr-shrink:<partition>' and 'isr-shrink:<topic>-<partition>' name another), 'controller-change', "
-    "'rebalance:<group>', 'transaction:<id>'; of an instance of an application: 'uncommitted-output:app:<instance>', "
-    "'committed-ahead:app:<instance>', 'open-transaction:app:<instance>', 'revocation:app:<instance>'; each may end "
-    "with ' within <seconds>'"
+    "'rebalance:<group>', 'transaction:<id>'; of an instance of an application: "
+    "'uncommitted-output:app:<instance>', 'committed-ahead:app:<instance>', 'open-transaction:app:<instance>', "
+    "'in-flight:app:<instance>', 'revocation:app:<instance>'; each may end with ' from <seconds>', "
+    "' within <seconds>' or both"
 )
 
 _WORDS = first_words(ALLOWED)
@@ -37,7 +38,7 @@ REBALANCING = ("PreparingRebalance", "CompletingRebalance")
 """States of a group of the classic protocol that is rebalancing."""
 
 TRIGGER_LIMIT = 60.0
-"""Seconds, from the start of the schedule, for which an event waits for a trigger that names no other limit."""
+"""Seconds for which an event waits for a trigger that names no other limit."""
 
 BACK_AGAIN = 2
 """By how much a partition's epoch is higher, at least, after its leader has lost the lead and got it back.
@@ -49,7 +50,8 @@ so up to Kafka 3.5.
 Look = tuple[Callable[[], Any], Callable[[Any], bool], Callable[[Any], str]]
 """What is observed, whether the moment has come, and the words for what was seen: as `Observed` takes them."""
 
-_LIMITED = re.compile(r"(\S+) within ([0-9]+(?:\.[0-9]+)?)")
+_SECONDS = r"([0-9]+(?:\.[0-9]+)?)"
+_TIMED = re.compile(rf"(\S+)(?: from {_SECONDS})?(?: within {_SECONDS})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,8 @@ class Trigger:
     partition  None where the text has none, which means 0.
     name       of a group or a transactional id.
     instance   number of an instance of an application.
-    limit      seconds, from the start of the schedule, after which it is no longer waited for.
+    begin      seconds, from the start of the schedule, from which on it is waited for.
+    limit      seconds after that for which it is waited for.
     """
 
     kind: str
@@ -71,14 +74,17 @@ class Trigger:
     partition: int | None = None
     name: str | None = None
     instance: int | None = None
+    begin: float = 0.0
     limit: float = TRIGGER_LIMIT
 
     @classmethod
     def parse(cls, text: str) -> Trigger:
         """Raises ValueError naming the text and what is allowed."""
         if isinstance(text, str):
-            if (match := _LIMITED.fullmatch(text)) and 0 < float(match[2]) <= LONGEST:
-                return replace(cls.parse(match[1]), limit=float(match[2]))
+            if (match := _TIMED.fullmatch(text)) and (match[2] or match[3]):
+                begin, limit = float(match[2] or 0), float(match[3] or TRIGGER_LIMIT)
+                if begin <= LONGEST and 0 < limit <= LONGEST:
+                    return replace(cls.parse(match[1]), begin=begin, limit=limit)
             if text == "controller-change":
                 return cls(kind=text)
             if match := _ACKS.fullmatch(text):
@@ -93,11 +99,12 @@ class Trigger:
         raise ValueError(f"trigger {text!r}: allowed are {ALLOWED}{did_you_mean(text, _WORDS)}")
 
     def __str__(self) -> str:
-        return self.moment if self.limit == TRIGGER_LIMIT else f"{self.moment} within {self.limit:g}"
+        begin = f" from {self.begin:g}" if self.begin else ""
+        return self.moment + begin + (f" within {self.limit:g}" if self.limit != TRIGGER_LIMIT else "")
 
     @property
     def moment(self) -> str:
-        """Its text without the limit."""
+        """Its text without times."""
         if self.kind == "acks":
             return f"acks:{self.number}"
         if self.name is not None:

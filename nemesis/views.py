@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 CoordinatorKind = Literal["group", "transaction"]
 
-Moment = Literal["uncommitted-output", "committed-ahead", "open-transaction", "revocation"]
+Moment = Literal["uncommitted-output", "committed-ahead", "open-transaction", "in-flight", "revocation"]
 """Of an instance of an application: an output of it is in the log, and the position behind its input is not
 committed; a position is committed, and the output of an input before it is not in the log; outputs of it are in the
-log, and their transaction has not ended; its group rebalances, or takes a partition away from it."""
+log, and their transaction has not ended; any of these; its group rebalances, or takes a partition away from it."""
 
 MOMENTS: tuple[Moment, ...] = get_args(Moment)
 

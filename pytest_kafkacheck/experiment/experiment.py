@@ -19,7 +19,7 @@ from nemesis.topology import Topology
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import validation
-from pytest_kafkacheck.experiment.applications.plan import unseen
+from pytest_kafkacheck.experiment.applications.plan import group_of, unseen
 from pytest_kafkacheck.experiment.validation import Expectation
 from workloads import stored
 from workloads.topic_names import short_topics
@@ -105,6 +105,8 @@ class Experiment:
         cluster, topics = self.cluster, self.workload.topics("check")
         partitions = {topic.name: topic.partitions for topic in topics}
         members = Counter(worker.group for worker in self.workload.workers() if worker.group is not None)
+        if (group := group_of(self.workload)) is not None:
+            members[group] = 0
         return Topology(
             brokers=tuple(member.id for member in cluster.members if member.is_broker),
             controllers=tuple(member.id for member in cluster.voters),

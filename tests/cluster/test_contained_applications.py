@@ -68,11 +68,16 @@ def gone(engine: Any, run: Run) -> bool:
 
 
 def test_an_image_is_killed_and_started_again(kafkacheck: Execute, engine: Any, image: str) -> None:
-    """Its inputs have outputs at the end, which only the process that replaced it can have written."""
+    """Its inputs have outputs at the end, which only the process that replaced it can have written. The engine pauses
+    it until it is known to be in the middle of its work."""
     workload = Pipeline(image=image, command=ARGUMENTS, rate=50)
-    run = kafkacheck(Experiment(workload=workload, faults=[kill("app", at=1, lasting=0.5)], cooldown=0.5))
+    faults = [kill("app:0", after="in-flight:app:0", lasting=0.5)]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=0.5))
     run.assert_valid()
-    assert faults_of(run).keys() == {"kill-client"}
+    ((name, (evidence,)),) = faults_of(run).items()
+    assert name == "kill-client"
+    assert evidence["met"]["frozen"]
+    assert evidence["met"]["count"] > 0
     printed = (run.path / "logs" / "client-app-0.log").read_text()
     assert "copies source-" in printed
     assert printed.endswith("stopped\n"), "by SIGTERM, which it took for what it is"

@@ -9,6 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nemesis.budget import Budget
+from nemesis.event import Event
 from nemesis.generate import SETTLING, Generated, default_weights, generate, targets
 from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
@@ -287,3 +288,42 @@ def test_a_share_of_packets_is_measured_only_where_the_node_has_a_peer() -> None
         cuts = [event for event in events if event.fault.name != "loss"]
         for loss in (event for event in events if event.fault.name == "loss"):
             assert not any(cut.at <= loss.at < cut.end for cut in cuts), (seed, events)
+
+
+APPLICATION = replace(
+    TOPOLOGIES["three"],
+    topics={"source": 4, "sink": 4},
+    clients={"producer": 1, "app": 2},
+    commands=frozenset({"app"}),
+    members={"application": 0},
+)
+
+
+def drawn_for(topology: Topology) -> list[Event]:
+    return [
+        event for seed in range(60) for event in generate(Generated(seed=seed, clients=True), topology).events
+    ]
+
+
+def test_faults_of_an_application_wait_until_an_instance_is_in_the_middle_of_its_work() -> None:
+    events = [event for event in drawn_for(APPLICATION) if event.target.family == "clients"]
+    aimed = [event for event in events if event.after is not None]
+    assert len(aimed) > 20
+    assert len(events) - len(aimed) > 20
+    assert {str(event.after).partition(" from")[0] for event in aimed} == {
+        "in-flight:app:0",
+        "in-flight:app:1",
+    }
+    assert all(f"{event.target}" in str(event.after) for event in aimed)
+    assert all(event.latest + event.lasting <= 60 for event in aimed)
+
+
+def test_nothing_waits_for_instances_that_nobody_sees() -> None:
+    for topology in (replace(APPLICATION, unseen_instances="no {group}"), WITH_GROUPS):
+        assert not [event for event in drawn_for(topology) if event.after is not None]
+
+
+def test_the_group_of_an_application_has_a_coordinator_and_no_members_of_ours() -> None:
+    targets = {str(event.target) for event in drawn_for(APPLICATION)}
+    assert "coordinator:application" in targets
+    assert not {"group:application", "member:application", "transaction:application"} & targets

@@ -19,6 +19,7 @@ GOOD = [
     "controller-change", "rebalance:readers", "transaction:transfer-1", "isr-shrink within 20",
     "acks:5 within 2.5", "rebalance:readers within 120", "uncommitted-output:app:0",
     "committed-ahead:app:12 within 9", "open-transaction:app:1", "revocation:app:0",
+    "in-flight:app:0 from 12.5 within 15", "isr-shrink from 3",
 ]  # fmt: skip
 
 
@@ -37,8 +38,9 @@ def test_a_trigger_is_its_text(text) -> None:
     | st.sampled_from(["acks", "acks:0", "acks:-1", "acks:1.5", "isr-shrink:", "isr-full:a-", "controller-change:1",
                        "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1", "acks:1 within",
                        "acks:1 within 0", "acks:1 within -1", "acks:1 within 5s", "acks:1 within 1 within 2",
-                       "within 5", "acks:1 within 99999999999", "committed-ahead", "committed-ahead:app",
-                       "revocation:1", "open-transaction:app:x"])
+                       "acks:1 within 2 from 1", "acks:1 from", "acks:1 from -1", "within 5",
+                       "acks:1 within 99999999999", "committed-ahead", "committed-ahead:app", "revocation:1",
+                       "open-transaction:app:x"])
     | st.none() | st.integers()
 )  # fmt: skip
 def test_other_text_is_refused_with_what_is_allowed(text) -> None:
@@ -252,6 +254,40 @@ def test_a_limit_of_its_own_and_what_was_seen_last(fake_run) -> None:
         "trigger": "isr-shrink did not come within 5 s",
         "seen_instead": "the ISR is 1, 2, 3; the replicas are 1, 2, 3",
     }
+
+
+def test_a_trigger_is_waited_for_from_a_time_on(fake_run) -> None:
+    """What was the case before does not count, and the limit counts from there."""
+    fake_run.cluster.leaders["log", 0] = 1
+    fake_run.stop.arrange(5, lambda: fake_run.cluster.leaders.update({("log", 0): 2}))
+    fake_run.stop.arrange(25, lambda: fake_run.cluster.leaders.update({("log", 0): 3}))
+    fake_run.carry_out(
+        pause(1, after="leader-change from 10", lasting=1),
+        pause(2, after="leader-change from 40 within 5", lasting=1),
+    )
+    assert fake_run.times("inject") == {
+        "pause-0": pytest.approx(25, abs=0.3),
+        "pause-1": pytest.approx(45, abs=0.3),
+    }
+    assert (
+        fake_run.value("pause-1", "inject")["evidence"]["trigger"] == "leader-change did not come within 5 s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "overlap"),
+    [
+        (kill(1, at=20, lasting=2), kill(1, after="acks:5", lasting=2), True),
+        (kill(1, at=80, lasting=2), kill(1, after="acks:5 within 20", lasting=2), False),
+        (kill(1, at=9, lasting=2), kill(1, after="acks:5 from 10 within 5", lasting=2), True),
+        (kill(1, at=7, lasting=2), kill(1, after="acks:5 from 10 within 5", lasting=2), False),
+        (kill(1, at=17, lasting=2), kill(1, after="acks:5 from 10 within 5", at=1, lasting=2), True),
+        (kill(1, at=18, lasting=2), kill(1, after="acks:5 from 10 within 5", at=1, lasting=2), False),
+    ],
+)
+def test_an_event_with_a_trigger_may_begin_until_its_limit(first, second, overlap) -> None:
+    assert first.overlaps(second) is overlap
+    assert second.overlaps(first) is overlap
 
 
 def test_a_stop_while_waiting_records_the_events_that_did_not_begin(fake_run) -> None:

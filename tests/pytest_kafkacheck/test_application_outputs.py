@@ -141,3 +141,10 @@ def test_a_plan_has_the_names_of_the_run() -> None:
             run="r", source="orders-r", sink="invoices-r", group="invoicing-r", identify=None,
             clients={number: f"invoicing-r-{number}" for number in range(instances)},
         )  # fmt: skip
+
+
+def test_schedules_know_the_group_of_an_application() -> None:
+    topology = Experiment(workload=Pipeline(command=[*COMMAND, "{group}"])).topology
+    assert topology.members == {"application": 0}
+    assert topology.transactions == ()
+    assert topology.unseen_instances is None

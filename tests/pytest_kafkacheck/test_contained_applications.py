@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from docker.errors import APIError, ImageNotFound
 
+from nemesis.wait import wait_until
 from pytest_kafkacheck import InfrastructureError, Pipeline, UsageError, cpu, isolate, kill, memory
 from pytest_kafkacheck.errors import CapabilityError
 from pytest_kafkacheck.experiment.applications import clients as contained_clients
@@ -352,6 +353,18 @@ class Api:
                 "gone", response=SimpleNamespace(status_code=409, reason=""), explanation="not running"
             )
 
+    def pause(self, _: str) -> None:
+        if not self.state["Running"] or self.state["Paused"]:
+            raise APIError(
+                "no",
+                response=SimpleNamespace(status_code=409, reason=""),
+                explanation="paused or not running",
+            )
+        self.state["Paused"] = True
+
+    def unpause(self, _: str) -> None:
+        self.state["Paused"] = False
+
     def wait(self, _: str, timeout: int) -> None:
         assert timeout
 
@@ -402,6 +415,26 @@ def test_a_cut_drops_packets_where_they_arrive() -> None:
     made.connect()
     assert "drop" not in pod.commands[-1] + broker.commands[-1]
     assert made.isolated() is None
+
+
+def test_a_look_and_a_fault_pause_the_container_for_themselves() -> None:
+    made, *_ = container()
+    assert made.freeze(60)
+    assert (made.is_frozen, made.is_paused) == (True, True)
+    made.pause()
+    made.thaw()
+    assert (made.is_frozen, made.is_paused) == (False, True), "the fault goes on"
+    assert not made.freeze(60)
+    made.resume()
+    assert not made.is_paused
+    assert made.freeze(0.05)
+    assert wait_until(lambda: not made.is_paused, limit=10, interval=0.01), "nothing stays frozen"
+
+
+def test_a_container_that_does_not_run_is_not_frozen() -> None:
+    made, *_ = container(Running=False)
+    assert not made.freeze(60)
+    assert not made.is_frozen
 
 
 def test_limits_are_those_of_the_container() -> None:

@@ -76,7 +76,9 @@ class BrokersInstanceView:
             return False
         if self._moment in ("uncommitted-output", "open-transaction"):
             return self._sight().comes or self._wait_outputs(limit)
-        is_suspect = self._has_moved if self._moment == "committed-ahead" else self._gives_back
+        is_suspect = {
+            "committed-ahead": self._has_moved, "in-flight": self._is_in_flight, "revocation": self._gives_back
+        }[self._moment]  # fmt: skip
         while not is_suspect():
             if time.monotonic() - began >= limit:
                 return False
@@ -85,10 +87,10 @@ class BrokersInstanceView:
 
     def look(self) -> Sight:
         # What is asked for later may have changed meanwhile. The order is such that this does not make the moment.
-        if self._moment == "committed-ahead":
+        if self._moment in ("committed-ahead", "in-flight"):
             self._ask_group()
             self._read()
-        elif self._moment != "revocation":
+        if self._moment in ("uncommitted-output", "open-transaction", "in-flight"):
             self._read()
             self._ask_group()
         sight = self._sight()
@@ -103,6 +105,9 @@ class BrokersInstanceView:
                 return self._look_at_positions()
             case "open-transaction":
                 return self._look_at_transactions()
+            case "in-flight":
+                sights = [self._look_at_positions(), self._look_at_outputs(), self._look_at_transactions()]
+                return next((each for each in sights if each.comes), sights[-1])
         return self._look_at_group()
 
     def close(self) -> None:
@@ -188,6 +193,9 @@ class BrokersInstanceView:
     def _has_moved(self) -> bool:
         self._ask_positions()
         return self._look_at_positions().comes
+
+    def _is_in_flight(self) -> bool:
+        return self._wait_outputs(STEP) or self._has_moved()
 
     def _ahead(self, log: Log) -> int:
         """How many inputs the position is ahead of the outputs; 0 or less where it is not, or is unknown."""

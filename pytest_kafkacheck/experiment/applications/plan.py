@@ -64,6 +64,12 @@ def unseen(workload: Workload) -> str | None:
     return None
 
 
+def group_of(workload: Workload) -> str | None:
+    """The short name of the application's group; None where there is none, or nobody knows it."""
+    options = _auditing(workload)
+    return None if options is None else options["group"]
+
+
 def _auditing(workload: Workload) -> Mapping[str, Any] | None:
     return next((spec.options for spec in workload.workers() if spec.role == AUDITOR), None)
 
