@@ -32,7 +32,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 work=described(
                     run.at_faults.get(event.event, ()),
                     clients,
-                    lambda time: seconds(time, run.began) or 0.0,
+                    run.began,
                 ),
                 effective=event.took_effect,
                 healed=event.heal is not None and event.heal.effective,

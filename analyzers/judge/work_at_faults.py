@@ -94,14 +94,18 @@ def _client(row: Row, *, is_instance: bool) -> ClientAtFault:
 def described(
     clients: Sequence[ClientAtFault],
     names: Mapping[int, str],
-    seconds: Callable[[int], float],
+    began: int | None,
     session_timeout: int | None = None,
 ) -> tuple[WorkAtFault, ...]:
     """As verdicts have it.
 
-    seconds          of a time, since the run's first operation.
+    began            of the run's first operation, ns.
     session_timeout  of the application's members, ms; None where it is unknown.
     """
+
+    def seconds(time: int) -> float:
+        return (time - (began or 0)) / SECOND
+
     return tuple(
         WorkAtFault(
             client=(name := names.get(each.process, f"client {each.process}")),
@@ -274,7 +278,7 @@ _INSTANCES = f"""
         select run, event, process, count(*) as owned from owned group by run, event, process
     )
     select run, event, process, at, if(is_watched, coalesce(owned, 0), null) as owned,
-        coalesce(in_flight, 0) as in_flight, null as last, gone, back
+        coalesce(in_flight, 0) as in_flight, cast(null as bigint) as last, gone, back
     from targets left join watched using (run) left join owning using (run, event, process)
         left join flying using (run, event, process) left join times using (run, event, process)
 """
@@ -346,8 +350,8 @@ _OTHERS = f"""
         group by run, event, process
     )
     select run, event, process, at, if(is_member, coalesce(owned, 0), null) as owned,
-        if(is_member, coalesce(waiting, 0), coalesce(held, under_way, 0)) as in_flight, last, null as gone,
-        null as back
+        if(is_member, coalesce(waiting, 0), coalesce(held, under_way, 0)) as in_flight, last,
+        cast(null as bigint) as gone, cast(null as bigint) as back
     from targets left join done using (run, event, process) left join owning using (run, event, process)
         left join waiting using (run, event, process) left join held using (run, event, process)
 """

@@ -94,13 +94,14 @@ def _not_after(what: str, exercised: Exercised, is_missing: Callable[[FaultExerc
 
 
 def _work_at_faults(exercised: Exercised) -> str | None:
-    idle = [fault for fault in exercised.faults if not fault.met_work]
-    if not idle:
+    without = [fault for fault in exercised.faults if not fault.met_work]
+    if not without:
         return None
     each = "; ".join(
-        f"{fault.name} ({fault.event}): {' and '.join(work.reason for work in fault.work)}" for fault in idle
+        f"{fault.name} ({fault.event}): {' and '.join(work.reason for work in fault.work)}"
+        for fault in without
     )
-    return f"{count(len(idle), 'fault')} met no work: {each}."
+    return f"{count(len(without), 'fault')} met no work: {each}."
 
 
 def _session_reads(exercised: Exercised) -> str | None:

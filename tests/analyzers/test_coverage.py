@@ -16,6 +16,7 @@ from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.replication_gaps import Replication
 from analyzers.judge.snapshots import Snapshots
 from analyzers.judge.tally import Tally
+from analyzers.judge.work_at_faults import ClientAtFault
 from analyzers.verdict.exercised import Exercised, FaultExercised, GroupExercised
 from tests.support.cause_evidence import S, fault
 
@@ -46,6 +47,19 @@ def test_a_fault_with_the_acknowledgements_around_it() -> None:
     assert of_fault(KILL) == FaultExercised(
         event="kill-0", fault="kill", target="leader", nodes=(1,), effective=True, healed=True, began=2.0, ended=4.0
     )  # fmt: skip
+
+
+def test_what_clients_had_to_do_has_names_and_times() -> None:
+    killed = replace(fault("kill-client", 4, 5, processes=(3,)), clients=("app:0",))
+    idle = ClientAtFault(process=3, at=4 * S, owned=0, gone=2 * S, back=7 * S, is_instance=True)
+    progress = RunProgress(roles={3: "app"}, instances={3: 0})
+    found = exercised(
+        Tally(began=S, progress=progress, at_faults={"kill-client-0": [idle]}), [killed]
+    ).faults[0]
+    assert (found.clients, found.name) == (("app:0",), "kill leader")
+    reason = "app:0 owned no partition from 1.0 to 6.0 s"
+    (work,) = found.work
+    assert (work.client, work.met, work.reason.partition(";")[0]) == ("app:0", False, reason)
 
 
 def test_a_stage_counts_if_it_was_recorded_and_verified() -> None:

@@ -193,6 +193,31 @@ def test_what_a_fault_affected_is_named() -> None:
     assert affected((1, 3), (4,)) == " (nodes 1, 3)"
     assert affected((), (4, 5)) == " (clients 4, 5)"
     assert affected((), ()) == ""
+    assert affected((), (4, 5), ("app:0", "app:1"), "app") == " (app:0, app:1)"
+    assert affected((), (4,), ("app:0",), "app:0") == "", "the target names it"
+    assert affected((), (4,), ("member 0",), "member:0") == " (member 0)"
+
+
+@pytest.mark.parametrize(
+    ("target", "clients", "name"),
+    [
+        ("app:0", {4: "app:0"}, "kill app:0"),
+        ("app", {4: "app:0"}, "kill app (app:0)"),
+        ("member", {4: "member 0"}, "kill-client member (member 0)"),
+        ("app", {5: "app:0"}, "kill-client app (clients 4)"),
+        ("app", None, "kill-client app (clients 4)"),
+    ],
+)
+def test_a_fault_of_an_application_has_the_name_of_the_schedule(
+    target: str, clients: dict[int, str] | None, name: str
+) -> None:
+    (of,) = fault_events([row(f="kill-client", target=target, nodes=[], processes=[4])], clients)
+    assert of.name() == name
+    assert f"The fault {name.partition(' (')[0]} (" in next(of.doubts())
+    (mixed,) = fault_events(
+        [row(f="isolate-app", target="app", nodes=[], processes=[4, 5])], {4: "app:0", 5: "x 1"}
+    )
+    assert mixed.short_name() == "isolate-app app", "one of them is no instance"
 
 
 NO_INJECTION = "The fault kill leader (kill-0) has no record of its injection."

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from analyzers.catalogue.bounds import Bounds
+from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck import configure, configure_broker, isolate, kill, partition, pause
 from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -99,7 +100,7 @@ def test_an_experiment_round_trips_through_json() -> None:
     again = Experiment.from_json(json.loads(json.dumps(experiment.to_json())))
     assert again == experiment
     assert again.required == {"transactions", "acks-during-faults"}
-    assert Experiment(workload=AppendLog()).required == AppendLog().requires
+    assert Experiment(workload=AppendLog()).required == AppendLog().requires | ALWAYS_REQUIRED
 
 
 def test_no_promise_may_be_required() -> None:

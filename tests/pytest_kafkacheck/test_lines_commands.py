@@ -61,7 +61,7 @@ def test_an_exported_run_says_by_which_rules_it_is_judged(
     lines = file.read_text().splitlines()
     assert f"{file}: {len(lines)} rows" in capsys.readouterr().out
     header = json.loads(lines[0])
-    assert header["requires"] == ["acks-after-faults", "polls-to-the-end", "session-reads"]
+    assert header["requires"] == ["acks-after-faults", "polls-to-the-end", "session-reads", "work-at-faults"]
     assert (header["kafkacheck_history"], header["unit"], header["run"]) == (1, "ns", "ce5c4ffd")
 
 

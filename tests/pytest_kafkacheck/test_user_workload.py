@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck import Bounds, Generated, kill, kill_client
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -156,7 +157,9 @@ def test_a_run_is_judged_without_the_file_of_its_workload_but_not_run_again(run:
     change_workload(run, **GONE, judging=judging)
     (stored,) = stored_runs([str(run)])
     assert stored.rules == JudgingRules(
-        allowed=frozenset({"lost-write"}), requires=frozenset({"session-reads"}), schedule=SCHEDULE
+        allowed=frozenset({"lost-write"}),
+        requires=frozenset({"session-reads"}) | ALWAYS_REQUIRED,
+        schedule=SCHEDULE,
     )
     needs_file = r"/gone/test_echo.py: no such file.*; without it, runs can be judged, but not run again"
     with pytest.raises(UsageError, match=needs_file):
@@ -168,7 +171,7 @@ def test_a_run_is_judged_without_the_file_of_its_workload_but_not_run_again(run:
 def test_rules_of_judging_are_read_with_bounds_and_expectation(run: Path) -> None:
     bounds = Bounds(unavailable=2)
     faults = [kill("leader", lasting=1)]
-    requires = frozenset({"acks-after-faults"})
+    requires = frozenset({"acks-after-faults"}) | ALWAYS_REQUIRED
     settings = {"acks": "all", "enable.idempotence": "true"}
     rules = JudgingRules(
         expect="invalid", bounds=bounds, requires=requires, schedule=SCHEDULE, settings=settings
@@ -184,7 +187,7 @@ def test_rules_of_judging_are_read_with_bounds_and_expectation(run: Path) -> Non
 
 def test_an_older_run_is_judged_with_the_file_of_its_workload(run: Path) -> None:
     """Earlier versions did not store what judging needs."""
-    by_default = JudgingRules(requires=frozenset({"acks-after-faults"}), schedule=SCHEDULE)
+    by_default = JudgingRules(requires=frozenset({"acks-after-faults"}) | ALWAYS_REQUIRED, schedule=SCHEDULE)
     change_workload(run, "judging")
     settings = {"acks": "all", "enable.idempotence": "true"}
     assert RunDirectory(run).read_judging_rules() == replace(by_default, settings=settings)
