@@ -19,6 +19,7 @@ from analyzers.jepsen.cycles import Edge, Operation, cycles, evidence
 from analyzers.jepsen.edges import edges, parts_with_cycles, spans
 from analyzers.jepsen.tables import Tables, tables
 from analyzers.jepsen.verdict import Judged, Options, judged
+from workloads.history.jepsen.operations import Notes
 from workloads.history.jepsen.tables import write
 
 EXAMPLES = 32
@@ -49,13 +50,13 @@ def analyze(
     if not files:
         raise ValueError("files: at least one history is needed, got none")
     with tempfile.TemporaryDirectory(prefix="kafkacheck-jepsen-") as folder:
-        failed = write(files, Path(folder))
-        with tables(spark, Path(folder), without=failed.keys()) as facts:
+        written = write(files, Path(folder))
+        with tables(spark, Path(folder), without=written.failed.keys()) as facts:
             found = _Found(facts, options, examples, limit)
             return [
-                Judged(file=str(file), errors={}, error=failed[run])
-                if run in failed
-                else found.judged(run, file)
+                Judged(file=str(file), errors={}, error=written.failed[run])
+                if run in written.failed
+                else found.judged(run, file, written.notes[run])
                 for run, file in enumerate(files)
             ]
 
@@ -71,8 +72,15 @@ class _Found:
         self._take_errors(facts, examples)
         self._take_cycles(facts, examples, limit)
 
-    def judged(self, run: int, file: Path) -> Judged:
-        return judged(str(file), self._errors[run], self._counts[run], self._reasons[run], self._options)
+    def judged(self, run: int, file: Path, notes: Notes) -> Judged:
+        return judged(
+            str(file),
+            self._errors[run],
+            self._counts[run],
+            [*self._reasons[run], *notes.reasons()],
+            self._options,
+            warnings=[*notes.warnings()],
+        )
 
     def _take_errors(self, facts: Tables, examples: int) -> None:
         rows = ranked(errors(facts), at_most=max(1, examples)).collect()

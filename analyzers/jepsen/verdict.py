@@ -48,6 +48,8 @@ class Judged:
     """Why the history is unknown instead of valid."""
     error: str | None = None
     """Why the file was not judged."""
+    warnings: tuple[str, ...] = ()
+    """What is strange about the history, and changes nothing."""
 
     @property
     def valid(self) -> bool | Literal["unknown"]:
@@ -68,11 +70,18 @@ class Judged:
             answer["reasons"] = list(self.reasons)
         if self.error:
             answer["error"] = self.error
+        if self.warnings:
+            answer["warnings"] = list(self.warnings)
         return answer
 
 
 def judged(
-    file: str, errors: Mapping[str, Any], counts: Mapping[str, int], reasons: Sequence[str], options: Options
+    file: str,
+    errors: Mapping[str, Any],
+    counts: Mapping[str, int],
+    reasons: Sequence[str],
+    options: Options,
+    warnings: Sequence[str] = (),
 ) -> Judged:
     bad = sorted(errors.keys() - options.allowed)
     return Judged(
@@ -81,4 +90,5 @@ def judged(
         counts={kind: counts[kind] for kind in sorted(errors)},
         bad=tuple(bad),
         reasons=tuple(reasons),
+        warnings=tuple(warnings),
     )

@@ -21,7 +21,14 @@ from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_ru
 from pytest_kafkacheck.experiment.judging_rules import JudgingRules
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from workloads.history.compaction.compact import compact
-from workloads.history.lines.parse import is_lines
+from workloads.history.lines.parse import HEADER, is_lines
+
+NO_HISTORY = (
+    f"neither the folder of a run nor a history as JSON lines, which is named FILE.jsonl or FILE.jsonl.gz, or whose "
+    f'line 1 is such as {{"{HEADER}": 1, "unit": "ms"}} (kafkacheck analyze --explain-schema); --profile jepsen '
+    f"reads the histories of Jepsen"
+)
+"""What is said of another file."""
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -138,7 +145,7 @@ def _imported(path: Path, scratch: Path | None, number: int) -> StoredRun:
 
 def _stored_run(home: Path) -> StoredRun:
     if not _is_run(home):
-        what = "not a folder" if home.exists() else "no such folder"
+        what = NO_HISTORY if home.exists() else "no such file or folder"
         if home.is_dir():
             what = (
                 "neither the folder of a run (it has no experiment.json and no history/) nor a folder of runs"

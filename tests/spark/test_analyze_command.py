@@ -245,8 +245,8 @@ def test_paths_that_are_not_runs_are_refused(
     nothing = tmp_path / "nothing"
     uri = (runs({"good": good}) / "good").as_uri()
     for path, message in (
-        (tmp_path / "notes.txt", "not a folder"),
-        (nothing, "no such folder"),
+        (tmp_path / "notes.txt", "nor a history as JSON lines, which is named FILE.jsonl"),
+        (nothing, "no such file or folder"),
     ):
         assert cli.main(["analyze", str(path)]) == cli.USAGE
         assert message in capsys.readouterr().err

@@ -168,6 +168,40 @@ def assert_equal(expected: Mapping[str, Any], errors: Mapping[str, Any]) -> None
         assert plain({kind: errors[kind]}) == plain({kind: expected["equals"]})
 
 
+def test_a_history_without_operations_of_kafka_is_unknown(spark: Any, tmp_path: Path) -> None:
+    """Beside one whose times go back, which is judged in the order of its rows."""
+
+    def row(f: str, type: str, value: Any, **more: Any) -> dict[str, Any]:
+        return {"process": 0, "f": f, "type": type, "value": value, **more}
+
+    register = [
+        row("write", "invoke", 5),
+        row("write", "ok", 5),
+        row("read", "invoke", None),
+        row("read", "ok", 5),
+    ]
+    kafka = [
+        row("send", "invoke", [["send", 1, 7]], time=90), row("send", "ok", [["send", 1, [0, 7]]], time=95),
+        row("poll", "invoke", [["poll"]], time=40), row("poll", "ok", [["poll", {"1": [[0, 7]]}]], time=99),
+    ]  # fmt: skip
+    begun = [kafka[0], kafka[2] | {"process": 1}]
+    for name, text in (
+        ("register.edn", edn(register)),
+        ("register.json", json.dumps(register)),
+        ("begun.json", json.dumps(begun)),
+        ("kafka.edn", edn(kafka)),
+    ):
+        (tmp_path / name).write_text(text)
+    names = ["register.edn", "register.json", "begun.json", "kafka.edn"]
+    *nothing, judged_one = analyze(spark, [tmp_path / name for name in names])
+    for answer in nothing:
+        assert (answer.valid, answer.errors) == ("unknown", {})
+    assert [answer.reasons[0].partition("clients are: ")[2] for answer in nothing] == [
+        "read (1 invoke, 1 ok), write (1 invoke, 1 ok)"
+    ] * 2 + ["poll (1 invoke), send (1 invoke)"]
+    assert (judged_one.valid, judged_one.reasons, len(judged_one.warnings)) == (True, (), 1)
+
+
 def test_every_case_is_compared_or_listed(shared: Path) -> None:
     every = cases(shared)
     assert {

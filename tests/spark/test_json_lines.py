@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from analyzers.catalogue.registry import CHECKS
 from analyzers.facts.inputs import inputs
 from analyzers.judge.analyze import analyze
-from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cli import main as cli
 from tests.support.fact_inputs import inputs_of_facts
 from tests.support.json_lines import Row, final_read, poll, send, write_lines
@@ -23,6 +21,7 @@ from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.queues import queue_history
 from tests.support.random_histories.transactions import transaction_history
 from tests.support.repetitions import repetitions
+from tests.support.round_trip import comparable, through_lines
 from workloads.history.lines.export import export_lines
 from workloads.history.lines.imports import import_lines
 from workloads.history.schema import HARNESS, VALUE_BITS
@@ -123,6 +122,13 @@ def test_what_is_missing_makes_a_history_unknown(tmp_path: Path) -> None:
         "offset": ([{k: v for k, v in send("a", 1, 0).items() if k != "offset"}, *final_read(9, "a")],
                    "does not contain offset of 1 of 1 acknowledged sends"),
         "commit": ([send("a", 1, 0), txn, *final_read(9, "a")], "no commit was acknowledged, of 1 transactions"),
+        "end of a client": (
+            [send("a", 1, 0), *final_read(9, "a"),
+             {"f": "worker", "process": "writer", "role": "producer", "event": "started", "invoked": 0}],
+            "does not say how clients ended (producer",
+        ),
+        "a phase": ([send("a", 1, 0), {"f": "phase", "phase": "end", "invoked": 30}, *final_read(9, "a")],
+                    "no record that these phases of the run began: steady, recovery, final"),
         "heal": ([send("a", 1, 0), fault | {"stage": "inject", "invoked": 30}, *final_read(50, "a")], "isolate"),
         "send after the fault": (
             [send("a", 1, 0), fault | {"stage": "inject", "invoked": 30}, heal, *final_read(50, "a")],
@@ -137,6 +143,42 @@ def test_what_is_missing_makes_a_history_unknown(tmp_path: Path) -> None:
         entry = entries[name]
         assert entry["valid"] == "unknown", name
         assert any(reason in each for each in entry["unknowns"]), (name, entry["unknowns"])
+
+
+def in_unit(row: Any, factor: float) -> Any:
+    """The row with its times in another unit."""
+    times = {name: row[name] * factor for name in ("invoked", "completed", "time") if name in row}
+    return row | times
+
+
+def test_files_that_are_as_good_as_others(tmp_path: Path) -> None:
+    """Each is valid: other units, another name, and lines of the harness without phases."""
+    worker = {"f": "worker", "process": "writer", "role": "producer"}
+    harness = [
+        worker | {"event": "started", "invoked": 0}, worker | {"event": "stopped", "invoked": 15},
+        {"f": "recovery", "invoked": 16, "limit": 30},
+        {"f": "comparison", "topic": "t", "partition": 0, "invoked": 40, "nodes": [1, 2], "equal": 4},
+    ]  # fmt: skip
+    of_queue = {"process": "c", "type": "ok", "topic": "t", "partition": 0, "group": "q", "completed": 19}
+    of_queue |= {"invoked": 18}
+    queue = [of_queue | {"f": "queue", "end_offset": 4, "lock": 15_000, "delivery_limit": 5, "began": 4}]
+    queue += [of_queue | {"f": "delivery", "op": "d", "start_offset": 3, "value": "order-4"}]
+    queue += [of_queue | {"f": "acknowledgement", "delivery": "d", "kind": "accept", "start_offset": 3}]
+    cases = {
+        "ms.jsonl": ("ms", TEN_LINES),
+        "s.txt": ("s", [in_unit(row, 0.001) for row in TEN_LINES]),
+        "us": ("us", [in_unit(row, 1000) for row in TEN_LINES]),
+        "harness.jsonl": ("ms", [*TEN_LINES, *harness]),
+        "queue.jsonl": ("ms", [*TEN_LINES, *queue]),
+    }
+    for name, (unit, rows) in cases.items():
+        write_lines(tmp_path / name, *rows, header={"kafkacheck_history": 1, "unit": unit})
+    out = tmp_path / "out.json"
+    assert (
+        cli.main(["analyze", *[str(tmp_path / name) for name in cases], "--json", str(out)])
+        == cli.AS_EXPECTED
+    )
+    assert len(json.loads(out.read_text())) == len(cases)
 
 
 def test_a_file_says_what_it_has_to_show_and_what_is_allowed(tmp_path: Path) -> None:
@@ -169,26 +211,13 @@ def test_recorded_runs_have_the_same_verdicts_through_json_lines(spark: Any, tmp
     for run in recorded_runs[:: repetitions(1, shorter=5)]:
         natives.append(tmp_path / "native" / run.name)
         shutil.copytree(run, natives[-1])
-        file = tmp_path / f"{run.name}.jsonl.gz"
-        export_lines(natives[-1], file)
-        imported.append(tmp_path / "imported" / run.name)
-        import_lines(file, imported[-1])
+        imported.append(through_lines(natives[-1], tmp_path / "imported" / run.name))
     checks = CHECKS[:: repetitions(1, shorter=4)]
     native, again = (analyze(spark, homes, checks=checks) for homes in (natives, imported))
     assert len(native) == repetitions(len(recorded_runs), shorter=2)
     for run_id, verdict in native.items():
         assert verdict.findings, "otherwise the comparison shows little"
         assert comparable(again[run_id]) == comparable(verdict)
-
-
-def comparable(verdict: Verdict) -> Any:
-    findings = [
-        (each.anomaly, each.count, each.severity, [example["time"] for example in each.examples])
-        for each in verdict.findings
-    ]
-    return findings, replace(
-        verdict, findings=(), causes=(), result="unknown" if verdict.unknowns else "valid"
-    )
 
 
 def consistent(story: Any) -> Any:

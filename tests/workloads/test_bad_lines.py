@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.support.json_lines import HEADER, poll, send, write_lines
 from workloads.history.lines.export import export_lines
 from workloads.history.lines.imports import import_lines
-from workloads.history.lines.parse import EXAMPLES, BadLines
+from workloads.history.lines.parse import EXAMPLES, BadLines, is_lines
 
 GOOD = send("a", 1, 0)
 TXN = {"f": "txn", "op": "t", "process": "w", "type": "ok", "outcome": "commit", "transactional_id": "x"}
@@ -60,7 +61,7 @@ def refused(path: Path) -> str:
         (GOOD | {"invoked": -1}, "send invoked: expected a time, a number from 0 on in the unit of line 1, foun"),
         (GOOD | {"invoked": "now"}, "send invoked: expected a time, a number from 0 on in the unit of line 1, f"),
         (GOOD | {"invoked": 1 << 62}, "send invoked: expected a time, a number from 0 on in the unit of line 1,"),
-        (GOOD | {"invoked": 5}, "send completed: expected a time from invoked on, found one 3,000,000 ns before"),
+        (GOOD | {"invoked": 5}, "send completed: expected a time from invoked on, found one 3 ms before"),
         (without(GOOD, "completed"), "send completed: missing; expected the time of the outcome with type ok"),
         (without(GOOD, "invoked"), "send invoked: missing, and no line with type invoke says it; expected one o"),
         (without(GOOD, "partition"), "send partition: missing; expected the one that was acknowledged, with typ"),
@@ -172,13 +173,74 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert 'is empty; expected line 1 to be {"kafkacheck_history": 1, "unit": "ms"}' in refused(file)
     write_lines(file)
     assert refused(file) == "line 2: missing; expected at least one operation after line 1"
-    file.write_bytes(json.dumps(HEADER).encode() + b"\n\xff\xfe\n")
-    assert "not UTF-8 text (invalid start byte)" in refused(file)
     write_lines(file, json.dumps(GOOD)[:-20])
     assert "line 2: not JSON" in refused(file), "a last line that was cut"
     folder = tmp_path / "folder.jsonl"
     folder.mkdir()
     assert "cannot be read (Is a directory)" in refused(folder)
+
+
+@pytest.mark.parametrize("name", ["h.jsonl", "h.jsonl.gz"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_the_line_that_is_not_utf8_is_named(tmp_path: Path, name: str, number: int) -> None:
+    lines = [json.dumps(each).encode() for each in (HEADER, send("ä", 1, 0), send("b", 2, 1))]
+    lines[number - 1] = b'{"x_\xff' + lines[number - 1][2:]
+    data = b"\n".join(lines) + b"\n"
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    found = refused(tmp_path / name)
+    assert found == f"line {number}: not UTF-8 text (byte 5 of the line: invalid start byte)"
+
+
+def test_a_history_of_any_name_is_known_by_its_first_line(tmp_path: Path) -> None:
+    text = f"{json.dumps(HEADER)}\n{json.dumps(GOOD)}\n".encode()
+    for name, data in (
+        ("lost.txt", text),
+        ("lost", gzip.compress(text)),
+        ("lost.log", b"\xef\xbb\xbf" + text),
+    ):
+        (tmp_path / name).write_bytes(data)
+        assert is_lines(tmp_path / name)
+        assert import_lines(tmp_path / name, tmp_path / f"home-{name}").run == name
+    for name, data in (
+        ("none.txt", b"[1]\n"),
+        ("x", b""),
+        ("y", b"\xff"),
+        ("z", b"\x1f\x8bxx"),
+        ("cut", text[:9]),
+    ):
+        (tmp_path / name).write_bytes(data)
+        assert not is_lines(tmp_path / name)
+    assert not is_lines(tmp_path)
+    assert not is_lines(tmp_path / "absent")
+
+
+def test_durations_and_messages_have_the_unit_of_the_file(tmp_path: Path) -> None:
+    queue = {
+        "f": "queue",
+        "type": "ok",
+        "process": "q",
+        "topic": "t",
+        "partition": 0,
+        "group": "g",
+        "end_offset": 1,
+    }
+    for unit, lock, most, early in (
+        ("s", 3601, "3,600 s", "0.5 s"), ("ms", 3_600_001, "3,600,000 ms", "0.5 ms"),
+        ("us", 1 << 62, "3,600,000,000 us", "0.5 us"), ("ns", 1 << 62, "3,600,000,000,000 ns", None),
+    ):  # fmt: skip
+        header = {"kafkacheck_history": 1, "unit": unit}
+        rows = [queue | {"invoked": 1, "completed": 2, "lock": lock}]
+        rows += [send("a", 1, 0) | {"invoked": 1.5, "completed": 1}] if early else []
+        found = refused(write_lines(tmp_path / f"{unit}.jsonl", *rows, header=header))
+        assert f"queue lock: expected a duration from 0 to {most}, found {lock}" in found
+        assert early is None or f"found one {early} before it" in found
+    importable = queue | {"invoked": 1, "completed": 2, "lock": 15.25}
+    file = write_lines(
+        tmp_path / "good.jsonl", send("a", 1, 0), importable, header={"kafkacheck_history": 1, "unit": "s"}
+    )
+    import_lines(file, tmp_path / "home-of-locks")
+    (row,) = pq.read_table(tmp_path / "home-of-locks" / "history" / "operations").to_pylist()
+    assert json.loads(row["value"])["lock"] == 15_250_000_000
 
 
 def test_damaged_gzip(tmp_path: Path) -> None:

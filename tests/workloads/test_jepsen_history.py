@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workloads.history.jepsen.micro_operations import Pair
-from workloads.history.jepsen.operations import JepsenError, Op, read
+from workloads.history.jepsen.operations import JepsenError, Notes, Op, read
 
 INVOKE = {
     "type": "invoke",
@@ -104,8 +104,10 @@ def row(**fields: Any) -> str:
         ),
         (row(type="ok", value=[["poll", {"7": 1}]]), "expected a list, found 1"),
         (row(type="ok", **{"rebalance-log": [7]}), "rebalance-log: expected maps with keys"),
-        (f"{row()}\n{row(process=4, time=4)}", "row 1: time: 4 after 5"),
-        (f"{row(index=3)}\n{row(process=4, index=2)}", "row 1: index: 2 after 3"),
+        (
+            f"{row(index=3)}\n{row(process=4, index=2)}",
+            "row 1: index: 2 after 3, expected it not to go back; sort",
+        ),
         (f"{row()}\n{row()}", "row 1: process 3 begins txn before its txn of row 0 completed"),
         (
             f"{row()}\n{row(type='ok', f='poll', value=[])}",
@@ -125,6 +127,84 @@ def test_a_file_that_is_not_a_history_is_refused(tmp_path: Path, text: str, mess
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(JepsenError, match="cannot be read: No such file"):
         list(read(tmp_path / "absent"))
-    (tmp_path / "latin").write_bytes(b"\xff\xfe{}")
-    with pytest.raises(JepsenError, match="not UTF-8 text"):
+    (tmp_path / "latin").write_bytes(b"\n;; \xff\xfe{}")
+    with pytest.raises(JepsenError, match=r"latin: line 2: not UTF-8 text \(byte 4 of the line"):
         list(read(tmp_path / "latin"))
+
+
+def noted(tmp_path: Path, text: str) -> Notes:
+    (tmp_path / "history").write_text(text)
+    notes = Notes()
+    list(read(tmp_path / "history", notes))
+    return notes
+
+
+def test_times_that_go_back_are_a_warning(tmp_path: Path) -> None:
+    """The rows keep their order. Of two steps back, the larger one is by 52.5 ms. A row may have no time."""
+    times = [60_000_000, None, 7_500_000, 8_000_000, 7_999_999]
+    rows = [row(process=process, time=time, index=process) for process, time in enumerate(times)]
+    (warning,) = noted(tmp_path, "\n".join(rows)).warnings()
+    assert warning == (
+        "the time goes back in 2 rows, at most by 52.5 ms in row 2; the rows are taken in the order of the file"
+    )
+    assert [op.position for op in read(tmp_path / "history")] == [0, 1, 2, 3, 4]
+    assert not [*noted(tmp_path, "\n".join(rows[:2])).warnings()]
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (
+            [row(f="read"), row(f="read", type="ok", value=5)],
+            "the operations of its clients are: read (1 invoke, 1 ok)",
+        ),
+        (
+            [
+                row(f="write", process=1, value=2),
+                row(f="write", process=1, type="info"),
+                row(f="cas", process=2),
+            ],
+            "the operations of its clients are: cas (1 invoke), write (1 invoke, 1 info)",
+        ),
+        ([row()], "the operations of its clients are: txn (1 invoke)"),
+        ([row(f="assign", value=[1]), row(f="assign", type="ok", value=[1])], "are: assign (1 invoke, 1 ok)"),
+        ([row(process="nemesis", f="kill", type="info")], "the operations of its clients are: none"),
+    ],
+)
+def test_a_history_of_another_workload_shows_nothing(tmp_path: Path, rows: list[str], reason: str) -> None:
+    (found,) = noted(tmp_path, "\n".join(rows)).reasons()
+    assert found.startswith("it holds no completed operation send, poll or txn of Jepsen's Kafka workload")
+    assert found.endswith(reason)
+
+
+def test_operations_of_another_workload_beside_those_of_kafka_are_named(tmp_path: Path) -> None:
+    notes = noted(
+        tmp_path, "\n".join([row(), row(type="fail"), row(f="read"), row(f="read", type="ok", value=1)])
+    )
+    assert not [*notes.reasons()]
+    assert [*notes.warnings()] == [
+        "operations that are not of Jepsen's Kafka workload were not judged: read (1 invoke, 1 ok)"
+    ]
+
+
+MAELSTROM = """#jepsen.history.Op{:index 0, :time 10, :type :invoke, :process 0, :f :assign, :value ["9"]}
+#jepsen.history.Op{:index 1, :time 20, :type :ok, :process 0, :f :assign, :value ["9"]}
+#jepsen.history.Op{:index 2, :time 30, :type :invoke, :process 0, :f :send, :value [[:send "9" 1]]}
+#jepsen.history.Op{:index 3, :time 40, :type :ok, :process 0, :f :send, :value [[:send "9" [0 1]]]}
+#jepsen.history.Op{:index 4, :time 50, :type :invoke, :process 0, :f :poll, :value [[:poll]]}
+#jepsen.history.Op{:index 5, :time 60, :type :ok, :process 0, :f :poll, :value [[:poll {"9" [[0 1]]}]]}
+#jepsen.history.Op{:index 6, :time 70, :type :invoke, :process 1, :f :poll, :value [[:poll]]}
+#jepsen.history.Op{:index 7, :time 80, :type :info, :process 1, :f :poll, :value [[:poll]], :error :net-timeout}
+#jepsen.history.Op{:index 8, :time 90, :type :invoke, :process 1, :f :crash, :value nil}
+#jepsen.history.Op{:index 9, :time 95, :type :info, :process 1, :f :crash, :value nil, :error nil}
+"""
+"""As ``maelstrom test -w kafka`` writes it: keys are texts of digits."""
+
+
+def test_a_history_of_maelstrom(tmp_path: Path) -> None:
+    notes = noted(tmp_path, MAELSTROM)
+    assert not [*notes.reasons(), *notes.warnings()]
+    ops = [op for op in read(tmp_path / "history") if op.type != "invoke"]
+    assert [op.keys for op in ops] == [("9",), (), (), (), ()]
+    sent, polled = ([Pair(call=call, mop=0, key="9", offset=0, value="1")] for call in ("send", "poll"))
+    assert [list(op.pairs) for op in ops] == [[], sent, polled, [], []]

@@ -60,6 +60,7 @@ def text(answer: Judged) -> str:
     """An answer as text: the verdict, then each kind of error with its count and some examples."""
     lines = [f"{answer.file}: {VERDICTS[answer.valid]}"]
     lines += [f"  {line}" for line in (answer.error, *answer.reasons) if line]
+    lines += [f"  warning: {line}" for line in answer.warnings]
     for kind, found in answer.errors.items():
         allowed = "" if kind in answer.bad else ", allowed"
         lines.append(f"  {kind}: {answer.counts[kind]}{allowed}")

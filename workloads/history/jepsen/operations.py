@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from workloads.history.jepsen.edn import EdnError
 from workloads.history.jepsen.micro_operations import Malformed, Pair, is_int, keys, pairs, rebalanced, shown
 from workloads.history.jepsen.stream import rows
+from workloads.history.text_file import not_text, opened
 
 TYPES = ("invoke", "ok", "fail", "info")
 DATA = ("send", "poll", "txn")
 RESETS = ("assign", "subscribe")
+OTHERS = ("crash", "debug-topic-partitions")
+"""Operations of the Kafka workload that say nothing about records."""
 
 
 class JepsenError(ValueError):
@@ -48,22 +52,62 @@ class Op:
         return isinstance(self.process, int)
 
 
-def read(path: Path) -> Iterator[Op]:
+@dataclass(kw_only=True, slots=True)
+class Notes:
+    """What is noticed in a file that is read."""
+
+    clients: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Rows of clients by f and type."""
+    steps_back: int = 0
+    """Rows whose time is before that of the row above."""
+    furthest: int = 0
+    """ns, of the largest of these steps."""
+    furthest_row: int = 0
+
+    def reasons(self) -> Iterator[str]:
+        """Why the history is unknown, whatever the checks find."""
+        if any(self.clients[f, type] for f in DATA for type in TYPES if type != "invoke"):
+            return
+        found = ", ".join(f"{f} ({self._counts(f)})" for f in sorted({f for f, _ in self.clients}))
+        yield (
+            f"it holds no completed operation {', '.join(DATA[:-1])} or {DATA[-1]} of Jepsen's Kafka workload, so "
+            f"nothing could be judged; the operations of its clients are: {found or 'none'}"
+        )
+
+    def warnings(self) -> Iterator[str]:
+        if self.steps_back:
+            yield (
+                f"the time goes back in {self.steps_back:,} row{'s' * (self.steps_back > 1)}, at most by "
+                f"{self.furthest / 1e6:,.10g} ms in row {self.furthest_row:,}; the rows are taken in the order of "
+                f"the file"
+            )
+        known = (*DATA, *RESETS, *OTHERS)
+        if others := sorted({f for f, _ in self.clients} - {*known}):
+            each = ", ".join(f"{f} ({self._counts(f)})" for f in others)
+            yield f"operations that are not of Jepsen's Kafka workload were not judged: {each}"
+
+    def _counts(self, f: str) -> str:
+        return ", ".join(f"{self.clients[f, type]:,} {type}" for type in TYPES if self.clients[f, type])
+
+
+def read(path: Path, notes: Notes | None = None) -> Iterator[Op]:
     """The operations of a file in order. The content decides between EDN and JSON, a list or operations one by one.
 
+    notes  is filled while operations are read. The times of rows order nothing, and may go back.
+
     Raises JepsenError if the file cannot be read, does not parse or holds no operation, or if a row is malformed: a
-    field is missing or has another type, time or index go back, or a process has two operations at a time.
+    field is missing or has another type, the index goes back, or a process has two operations at a time.
     """
     number = -1
-    reader = _Rows()
+    reader = _Rows(Notes() if notes is None else notes)
     try:
-        with path.open(encoding="utf-8") as file:
+        with opened(path) as file:
             for number, row in enumerate(rows(file)):
                 yield reader.op(number, row)
     except OSError as error:
         raise JepsenError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise JepsenError(f"{path}: {_after(number)}: not UTF-8 text ({error.reason})") from error
+        raise JepsenError(f"{path}: {not_text(path)}") from error
     except EdnError as error:
         raise JepsenError(f"{path}: {error}") from error
     except Malformed as error:
@@ -81,9 +125,11 @@ def _after(number: int) -> str:
 class _Rows:
     """Checks rows one after another, and joins completions to their invocations."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
         self._open: dict[int, tuple[int, int | None, str]] = {}
-        self._last: dict[str, int] = {"index": -1}
+        self._index = -1
+        self._time: int | None = None
 
     def op(self, position: int, row: Any) -> Op:
         if not isinstance(row, Mapping):
@@ -95,8 +141,10 @@ class _Rows:
             raise Malformed(f"f: expected a name, found {shown(f)}")
         if isinstance(process, bool) or not isinstance(process, int | str):
             raise Malformed(f"process: expected a number or a name, found {shown(process)}")
-        time = self._forward("time", row.get("time"))
-        index = self._forward("index", row.get("index"))
+        time = self._take_time(position, row.get("time"))
+        index = self._take_index(row.get("index"))
+        if isinstance(process, int):
+            self._notes.clients[f, kind] += 1
         invoked, invoked_time = self._invocation(position, kind, f, process, time)
         return Op(
             position=position,
@@ -112,15 +160,27 @@ class _Rows:
             rebalanced=rebalanced(row),
         )
 
-    def _forward(self, name: str, value: Any) -> int | None:
-        if value is None:
+    def _take_time(self, position: int, value: Any) -> int | None:
+        time, before = _whole("time", value), self._time
+        if time is None:
             return None
-        if not is_int(value):
-            raise Malformed(f"{name}: expected a whole number, found {shown(value)}")
-        if value < self._last.setdefault(name, value):
-            raise Malformed(f"{name}: {value} after {self._last[name]}, expected it not to go back")
-        self._last[name] = value
-        return int(value)
+        if before is not None and time < before:
+            self._notes.steps_back += 1
+            if before - time > self._notes.furthest:
+                self._notes.furthest, self._notes.furthest_row = before - time, position
+        self._time = time
+        return time
+
+    def _take_index(self, value: Any) -> int | None:
+        index = _whole("index", value)
+        if index is None:
+            return None
+        if index < self._index:
+            raise Malformed(
+                f"index: {index} after {self._index}, expected it not to go back; sort the rows by their index"
+            )
+        self._index = index
+        return index
 
     def _invocation(
         self, position: int, kind: str, f: str, process: Any, time: int | None
@@ -137,3 +197,11 @@ class _Rows:
         if what != f:
             raise Malformed(f"process {process} completes {f}, but began {what} in row {began}")
         return began, began_time
+
+
+def _whole(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if not is_int(value):
+        raise Malformed(f"{name}: expected a whole number, found {shown(value)}")
+    return int(value)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workloads.history.jepsen.operations import DATA, RESETS, JepsenError, Op, read
+from workloads.history.jepsen.operations import DATA, RESETS, JepsenError, Notes, Op, read
 from workloads.history.rows import Row, row_builder
 
 OPERATION = [
@@ -53,25 +54,31 @@ ROWS = 1 << 16
 """Rows of a row group."""
 
 
-def write(files: Sequence[Path], folder: Path) -> dict[int, str]:
-    """Write all files into ``operations.parquet`` and ``records.parquet`` of a folder; `run` is the position of the
-    file.
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """failed: by run, why a file could not be read; the tables may hold some of its rows. notes: of the others."""
 
-    Returns the reason by run for each file that could not be read. The tables may hold some of its rows.
-    """
+    failed: Mapping[int, str]
+    notes: Mapping[int, Notes]
+
+
+def write(files: Sequence[Path], folder: Path) -> Written:
+    """Write all files into ``operations.parquet`` and ``records.parquet`` of a folder; `run` is the position of the
+    file."""
     failed: dict[int, str] = {}
+    notes = {run: Notes() for run in range(len(files))}
     with (
         _Table(folder / "operations.parquet", OPERATIONS) as operations,
         _Table(folder / "records.parquet", RECORDS) as records,
     ):
         for run, file in enumerate(files):
             try:
-                for op in read(file):
+                for op in read(file, notes[run]):
                     if op.is_client and op.type != "invoke":
                         _add(run, op, operations, records)
             except JepsenError as error:
                 failed[run] = str(error)
-    return failed
+    return Written(failed=failed, notes={run: each for run, each in notes.items() if run not in failed})
 
 
 def _add(run: int, op: Op, operations: _Table, records: _Table) -> None:

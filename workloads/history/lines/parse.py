@@ -9,16 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from workloads.history.lines.fields import IGNORED, VERSION, Field, Kind
 from workloads.history.lines.kinds import KINDS, MORE, RECORD
-from workloads.history.lines.types import UNITS, BadValue, plain, shown
+from workloads.history.lines.types import UNITS, BadValue, in_unit, plain, shown
+from workloads.history.text_file import not_text, opened
 
 HEADER = "kafkacheck_history"
 """The field of line 1 with the version of the schema."""
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
+
+LONGEST_HEADER = 1 << 16
+"""Characters of line 1 that are read to see whether a file is a history."""
 
 LONGEST = 64 << 20
 """Characters of a line. A file without line ends must not take all memory."""
@@ -88,8 +92,16 @@ class Problems:
 
 
 def is_lines(path: Path) -> bool:
-    """Whether the name is that of a history as JSON lines."""
-    return path.name.endswith(SUFFIXES)
+    """Whether it has the name of a history as JSON lines, or is a file whose line 1 is that of one."""
+    if path.name.endswith(SUFFIXES):
+        return True
+    if not path.is_file():
+        return False
+    try:
+        with opened(path) as file:
+            return HEADER in _object(file.readline(LONGEST_HEADER).removeprefix("\ufeff"))
+    except (OSError, EOFError, zlib.error, ValueError):
+        return False
 
 
 def read_header(path: Path) -> Header:
@@ -131,7 +143,7 @@ def parse(number: int, row: Mapping[str, Any], unit: int) -> Line:
         fields["records"] = [
             _record(place, each, fields, unit) for place, each in enumerate(fields["records"])
         ]
-    _check_whole(kind, fields)
+    _check_whole(kind, fields, unit)
     return Line(number=number, kind=kind, fields=fields)
 
 
@@ -175,7 +187,7 @@ def _checked(where: str, row: Mapping[str, Any], known: Mapping[str, Field], uni
     return fields
 
 
-def _check_whole(kind: Kind, fields: dict[str, Any]) -> None:
+def _check_whole(kind: Kind, fields: dict[str, Any], unit: int) -> None:
     """What single fields do not show."""
     f, type = kind.f, fields.get("type")
     invoked, completed = fields.get("invoked"), fields.get("completed")
@@ -192,9 +204,8 @@ def _check_whole(kind: Kind, fields: dict[str, Any]) -> None:
         if f != "send" and invoked is None:
             raise BadValue(f"{f} invoked: missing; expected the time at which the client began it")
     if invoked is not None and completed is not None and completed < invoked:
-        raise BadValue(
-            f"{f} completed: expected a time from invoked on, found one {invoked - completed:,} ns before it"
-        )
+        early = in_unit(invoked - completed, unit)
+        raise BadValue(f"{f} completed: expected a time from invoked on, found one {early} before it")
     if f == "send" and type == "ok" and "partition" not in fields:
         raise BadValue("send partition: missing; expected the one that was acknowledged, with type ok")
     if f == "final-read" and type == "ok" and "end_offset" not in fields:
@@ -273,7 +284,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of the file, numbered from 1."""
     number = 0
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             while text := file.readline(LONGEST + 1):
                 number += 1
                 if len(text) > LONGEST:
@@ -282,14 +293,8 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
                     )
                 yield number, text.removeprefix("\ufeff") if number == 1 else text
     except UnicodeDecodeError as error:
-        raise BadLines(f"{path}: after line {number}: not UTF-8 text ({error.reason})") from error
+        raise BadLines(f"{path}: {not_text(path)}") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadLines(f"{path}: after line {number}: not a whole gzip file ({error})") from error
     except OSError as error:
         raise BadLines(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
-def _opened(path: Path) -> IO[str]:
-    if path.name.endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8")

@@ -35,6 +35,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
+def in_unit(ns: int, unit: int) -> str:
+    """A duration in a message, in the unit of the file."""
+    name = next(name for name, each in UNITS.items() if each == unit)
+    return f"{Decimal(ns) / unit:,f} {name}"
+
+
 def plain(value: Any) -> Any:
     """JSON without the decimals by which times are read exactly."""
     if isinstance(value, Decimal):
@@ -117,9 +123,7 @@ def duration(most: int) -> Type:
     def check(value: Any, unit: int) -> int:
         is_number = is_whole(value) or isinstance(value, Decimal)
         if not is_number or not 0 <= value <= Decimal(most) / unit:
-            raise BadValue(
-                f"expected a duration from 0 to {most // UNITS['s']:,} s in the unit of line 1, found {shown(value)}"
-            )
+            raise BadValue(f"expected a duration from 0 to {in_unit(most, unit)}, found {shown(value)}")
         ns: int = round(value * unit)
         return ns
 
