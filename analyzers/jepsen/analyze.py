@@ -51,13 +51,13 @@ def analyze(
         raise ValueError("files: at least one history is needed, got none")
     with tempfile.TemporaryDirectory(prefix="kafkacheck-jepsen-") as folder:
         written = write(files, Path(folder))
-        with tables(spark, Path(folder), without=written.failed.keys()) as facts:
+        with tables(spark, Path(folder), without=written.without) as facts:
             found = _Found(facts, options, examples, limit)
             return [
-                Judged(file=str(file), errors={}, error=written.failed[run])
-                if run in written.failed
-                else found.judged(run, file, written.notes[run])
-                for run, file in enumerate(files)
+                Judged(file=str(file), errors={}, error=written.failed[place])
+                if place in written.failed
+                else found.judged(written.runs[place], file, written.notes[place])
+                for place, file in enumerate(files)
             ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 from tests.support.real_cluster import own
+from tests.support.round_trip import through_lines
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +42,22 @@ def cluster(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
 def harness(_kafkacheck_harness: Harness) -> Harness:
     """The harness of the fixture `kafkacheck`, for tests that need more of it."""
     return _kafkacheck_harness
+
+
+_TRIED: set[str] = set()
+"""Workloads of which a run of this process went through JSON lines."""
+
+
+@pytest.fixture
+def kafkacheck(kafkacheck: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The fixture of the plugin. The first run of each workload, once its test is over, must be in the schema of JSON
+    lines as a whole. `test_round_trip` also judges it again, with the default settings of each workload."""
+    yield kafkacheck
+    for run in kafkacheck.runs:
+        workload = json.loads((run.path / "experiment.json").read_text())["workload"]
+        if (name := workload["type"]) not in _TRIED:
+            _TRIED.add(name)
+            through_lines(run.path, tmp_path_factory.mktemp("lines") / "again")
 
 
 @pytest.fixture

@@ -86,6 +86,8 @@ def refused(path: Path) -> str:
           "invoked": 1, "completed": 1}, "member partition: missing; expected it with the event lost"),
         ({"f": "fault", "fault": "isolate", "event": "e", "stage": "heal", "target": "x", "effective": True,
           "invoked": 1, "active": {"surely": [1]}}, "fault active: expected two times each, the first and the l"),
+        ({"f": "inspect", "process": 1, "type": "ok", "node": 1, "invoked": 1, "completed": 1},
+         "inspect topic: missing; expected the one that the broker described, with type ok"),
         ({"f": "sample", "time": 1, "isr": 3}, "sample isr: expected a list, found 3"),
         ({"f": "recovery", "invoked": 1, "limit": "x"}, "recovery limit: expected a number, found 'x'"),
         ({"f": "topic", "topic": "t", "invoked": 1, "config": []}, "topic config: expected an object, found []"),

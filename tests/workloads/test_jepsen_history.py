@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from workloads.history.jepsen.micro_operations import Pair
-from workloads.history.jepsen.operations import JepsenError, Notes, Op, read
+from workloads.history.jepsen.operations import JepsenError, Notes, Op, Unordered, read
+from workloads.history.jepsen.tables import write
 
 INVOKE = {
     "type": "invoke",
@@ -104,10 +106,6 @@ def row(**fields: Any) -> str:
         ),
         (row(type="ok", value=[["poll", {"7": 1}]]), "expected a list, found 1"),
         (row(type="ok", **{"rebalance-log": [7]}), "rebalance-log: expected maps with keys"),
-        (
-            f"{row(index=3)}\n{row(process=4, index=2)}",
-            "row 1: index: 2 after 3, expected it not to go back; sort",
-        ),
         (f"{row()}\n{row()}", "row 1: process 3 begins txn before its txn of row 0 completed"),
         (
             f"{row()}\n{row(type='ok', f='poll', value=[])}",
@@ -149,6 +147,31 @@ def test_times_that_go_back_are_a_warning(tmp_path: Path) -> None:
     )
     assert [op.position for op in read(tmp_path / "history")] == [0, 1, 2, 3, 4]
     assert not [*noted(tmp_path, "\n".join(rows[:2])).warnings()]
+
+
+def test_rows_that_are_not_in_the_order_of_their_index_are_sorted(tmp_path: Path) -> None:
+    """Those without one stay behind the row above them."""
+    rows = [
+        row(type="ok", index=4, time=9),
+        json.dumps({**INVOKE, "process": 4, "index": None}),
+        row(index=1),
+    ]
+    file = tmp_path / "history"
+    file.write_text("\n".join(rows))
+    with pytest.raises(Unordered):
+        list(read(file))
+    ops = list(read(file, by_index=True))
+    assert [(op.position, op.process, op.invoked) for op in ops] == [(0, 3, 0), (1, 3, 0), (2, 4, 2)]
+    first = tmp_path / "ordered"
+    first.write_text(EDN)
+    written = write([first, file, tmp_path / "absent"], tmp_path)
+    assert (written.runs, written.without) == ({0: 0, 1: 4}, {1, 2})
+    assert list(written.failed) == [2]
+    assert [*written.notes[0].warnings()] == []
+    (warning, _) = written.notes[1].warnings()
+    assert warning.startswith("the rows are not in the order of their index: they were sorted by it")
+    operations = pq.read_table(tmp_path / "operations.parquet").to_pylist()
+    assert [each["pos"] for each in operations if each["run"] == 4] == [1]
 
 
 @pytest.mark.parametrize(

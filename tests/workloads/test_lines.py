@@ -112,7 +112,7 @@ def test_only_the_required_fields_are_required(tmp_path: Path, kind: Kind) -> No
     needed |= {"send": {"partition"}, "poll": {"topic", "partition"}, "final-read": {"end_offset"}}.get(
         kind.f, set()
     )
-    needed |= {"txn": {"op"}, "member": {"topic", "partition"}}.get(kind.f, set())
+    needed |= {"txn": {"op"}, "member": {"topic", "partition"}, "inspect": {"topic"}}.get(kind.f, set())
     # Its example names itself as the delivery.
     needed |= {"op"} if kind.f == "acknowledgement" else set()
     imported(

@@ -63,6 +63,8 @@ class Notes:
     furthest: int = 0
     """ns, of the largest of these steps."""
     furthest_row: int = 0
+    is_sorted: bool = False
+    """Whether the rows had to be sorted by their index."""
 
     def reasons(self) -> Iterator[str]:
         """Why the history is unknown, whatever the checks find."""
@@ -75,6 +77,11 @@ class Notes:
         )
 
     def warnings(self) -> Iterator[str]:
+        if self.is_sorted:
+            yield (
+                "the rows are not in the order of their index: they were sorted by it, and are numbered here in that "
+                "order"
+            )
         if self.steps_back:
             yield (
                 f"the time goes back in {self.steps_back:,} row{'s' * (self.steps_back > 1)}, at most by "
@@ -90,19 +97,25 @@ class Notes:
         return ", ".join(f"{self.clients[f, type]:,} {type}" for type in TYPES if self.clients[f, type])
 
 
-def read(path: Path, notes: Notes | None = None) -> Iterator[Op]:
+class Unordered(Exception):
+    """The index of a row is below that of the row above."""
+
+
+def read(path: Path, notes: Notes | None = None, *, by_index: bool = False) -> Iterator[Op]:
     """The operations of a file in order. The content decides between EDN and JSON, a list or operations one by one.
 
-    notes  is filled while operations are read. The times of rows order nothing, and may go back.
+    notes     is filled while operations are read. The times of rows order nothing, and may go back.
+    by_index  sort the rows by their index first, for which all are in memory.
 
-    Raises JepsenError if the file cannot be read, does not parse or holds no operation, or if a row is malformed: a
-    field is missing or has another type, the index goes back, or a process has two operations at a time.
+    Raises Unordered if the index goes back, unless `by_index`; JepsenError if the file cannot be read, does not parse
+    or holds no operation, or if a row is malformed: a field is missing or has another type, or a process has two
+    operations at a time.
     """
     number = -1
     reader = _Rows(Notes() if notes is None else notes)
     try:
         with opened(path) as file:
-            for number, row in enumerate(rows(file)):
+            for number, row in enumerate(_sorted(rows(file)) if by_index else rows(file)):
                 yield reader.op(number, row)
     except OSError as error:
         raise JepsenError(f"{path}: cannot be read: {error.strerror}") from error
@@ -116,6 +129,17 @@ def read(path: Path, notes: Notes | None = None) -> Iterator[Op]:
         raise JepsenError(f"{path}: {_after(number)}: {error}") from error
     if number < 0:
         raise JepsenError(f"{path}: holds no operation")
+
+
+def _sorted(rows: Iterator[Any]) -> list[Any]:
+    """Rows without an index stay behind the row above them."""
+    places: list[tuple[int, int, Any]] = []
+    last = -1
+    for number, row in enumerate(rows):
+        if isinstance(row, Mapping) and is_int(row.get("index")):
+            last = row["index"]
+        places.append((last, number, row))
+    return [row for *_, row in sorted(places, key=lambda place: place[:2])]
 
 
 def _after(number: int) -> str:
@@ -176,9 +200,7 @@ class _Rows:
         if index is None:
             return None
         if index < self._index:
-            raise Malformed(
-                f"index: {index} after {self._index}, expected it not to go back; sort the rows by their index"
-            )
+            raise Unordered
         self._index = index
         return index
 

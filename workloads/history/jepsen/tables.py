@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workloads.history.jepsen.operations import DATA, RESETS, JepsenError, Notes, Op, read
+from workloads.history.jepsen.operations import DATA, RESETS, JepsenError, Notes, Op, Unordered, read
 from workloads.history.rows import Row, row_builder
 
 OPERATION = [
-    ("run", pa.int32()),  # position of the file in the call
+    ("run", pa.int32()),  # of the file, see `Written`
     ("pos", pa.int64()),  # row in the file, from 0; identifies the operation
     (
         "at",
@@ -56,29 +56,48 @@ ROWS = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """failed: by run, why a file could not be read; the tables may hold some of its rows. notes: of the others."""
+    """What of some files is in the tables.
 
+    runs     by position of a file in the call, its `run` there.
+    without  runs of which the tables hold a part that does not count.
+    failed   by position, why a file could not be read.
+    notes    by position, of the other files.
+    """
+
+    runs: Mapping[int, int]
+    without: Collection[int]
     failed: Mapping[int, str]
     notes: Mapping[int, Notes]
 
 
 def write(files: Sequence[Path], folder: Path) -> Written:
-    """Write all files into ``operations.parquet`` and ``records.parquet`` of a folder; `run` is the position of the
-    file."""
+    """Write all files into ``operations.parquet`` and ``records.parquet`` of a folder."""
+    runs: dict[int, int] = {}
     failed: dict[int, str] = {}
-    notes = {run: Notes() for run in range(len(files))}
+    notes: dict[int, Notes] = {}
+    without: set[int] = set()
     with (
         _Table(folder / "operations.parquet", OPERATIONS) as operations,
         _Table(folder / "records.parquet", RECORDS) as records,
     ):
-        for run, file in enumerate(files):
-            try:
-                for op in read(file, notes[run]):
-                    if op.is_client and op.type != "invoke":
-                        _add(run, op, operations, records)
-            except JepsenError as error:
-                failed[run] = str(error)
-    return Written(failed=failed, notes={run: each for run, each in notes.items() if run not in failed})
+        for position, file in enumerate(files):
+            # Few files are not in the order of their index. That shows when a part of them is in the tables.
+            for run, by_index in ((position, False), (len(files) + position, True)):
+                noted = Notes(is_sorted=by_index)
+                try:
+                    for op in read(file, noted, by_index=by_index):
+                        if op.is_client and op.type != "invoke":
+                            _add(run, op, operations, records)
+                except Unordered:
+                    without.add(run)
+                    continue
+                except JepsenError as error:
+                    without.add(run)
+                    failed[position] = str(error)
+                else:
+                    runs[position], notes[position] = run, noted
+                break
+    return Written(runs=runs, without=without, failed=failed, notes=notes)
 
 
 def _add(run: int, op: Op, operations: _Table, records: _Table) -> None:

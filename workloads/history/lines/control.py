@@ -49,6 +49,7 @@ CONTROL = (
         fields=(
             *OF_OTHERS,
             needed("fault", NAME, "its name, such as isolate", column="f"),
+            field("error", TEXT, "why it is not known to be there, or to be gone; absent: it is known"),
             field("topic", NAME, "the topic that it concerns; absent: none alone"),
             field("partition", COUNT, "the partition that it concerns; absent: none alone"),
             inside("event", NAME, "which fault of the schedule", required=True),
@@ -110,6 +111,7 @@ CONTROL = (
         fields=(
             *OF_OTHERS,
             *LOG,
+            field("error", TEXT, "why they could not be; absent: they were"),
             field("start_offset", OFFSET, "from which; absent: unknown"),
             field("end_offset", OFFSET, "up to which (exclusive); absent: unknown"),
             inside("nodes", list_of(NODE), "the brokers that have them; absent: unknown"),

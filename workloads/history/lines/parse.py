@@ -212,6 +212,8 @@ def _check_whole(kind: Kind, fields: dict[str, Any], unit: int) -> None:
         raise BadValue(
             "final-read end_offset: missing; expected the end of the log that it got to, with type ok"
         )
+    if f == "inspect" and type == "ok" and "topic" not in fields:
+        raise BadValue("inspect topic: missing; expected the one that the broker described, with type ok")
     if f == "txn" and "op" not in fields:
         raise BadValue("txn op: missing; expected the name by which its sends refer to it")
     if f == "member" and fields["event"] in ("assigned", "revoked", "lost"):

@@ -8,6 +8,7 @@ from workloads.history.lines.types import (
     CHANGES,
     COUNT,
     MILLISECONDS,
+    NAME,
     NODE,
     OFFSET,
     choice,
@@ -57,7 +58,7 @@ TOPICS = (
         means="A broker described a topic after it knew all changes.",
         fields=(
             *OF_CLIENTS,
-            TOPIC,
+            field("topic", NAME, "the topic; absent with type info: it did not know the changes in time"),
             inside("node", NODE, "the broker", required=True),
             inside("exists", BOOLEAN, "whether it knows the topic; absent: it did not say"),
             inside("partitions", COUNT, "their number; absent: it did not say"),
