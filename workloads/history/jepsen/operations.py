@@ -68,12 +68,13 @@ class Notes:
 
     def reasons(self) -> Iterator[str]:
         """Why the history is unknown, whatever the checks find."""
-        if any(self.clients[f, type] for f in DATA for type in TYPES if type != "invoke"):
+        known = (*DATA, *RESETS)
+        if any(self.clients[f, type] for f in known for type in TYPES if type != "invoke"):
             return
         found = ", ".join(f"{f} ({self._counts(f)})" for f in sorted({f for f, _ in self.clients}))
         yield (
-            f"it holds no completed operation {', '.join(DATA[:-1])} or {DATA[-1]} of Jepsen's Kafka workload, so "
-            f"nothing could be judged; the operations of its clients are: {found or 'none'}"
+            f"it holds no completed operation of Jepsen's Kafka workload ({', '.join(known)}), so nothing could be "
+            f"judged; the operations of its clients are: {found or 'none'}"
         )
 
     def warnings(self) -> Iterator[str]:
