@@ -64,7 +64,12 @@ class Aim:
         """Wait up to `WAIT` seconds for the moment. The instance is frozen then, if it can be. Raises OSError."""
         if self._view is None:
             self._view = self._clients.instance_view(self._instance, self._moment)
-        if not self._view.wait(WAIT):
+        try:
+            may_have_come = self._view.wait(WAIT)
+        except OSError as problem:
+            self.seen = f"the brokers do not answer: {problem}"
+            raise
+        if not may_have_come:
             self.seen = self._view.seen
             return False
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from nemesis.views import Moment
+from pytest_kafkacheck.experiment.applications.connections import Connections
 from pytest_kafkacheck.experiment.applications.instance_view import BrokersInstanceView
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from workloads.applications.packet_gate import WAYS, Way
@@ -33,6 +35,7 @@ class WorkerClients:
         plan: ApplicationPlan | None = None,
     ) -> None:
         self._workers, self._brokers, self._plan = workers, brokers, plan
+        self._turn = threading.Lock()
 
     def roles(self) -> Mapping[int, str]:
         """Of the clients that are alive, by process number. Probes and final reads are no clients."""
@@ -91,12 +94,14 @@ class WorkerClients:
         """Raises LookupError where nothing of the application can be seen."""
         if self._plan is None:
             raise LookupError("brokers do not show what instances of the application do")
+        plan = self._plan
         return BrokersInstanceView(
-            self._plan,
+            plan,
             instance,
             moment,
-            brokers=self._brokers,
+            ask=Connections(self._brokers, topics=(plan.source, plan.sink), group=plan.group),
             incarnation=partial(self._incarnation, instance),
+            turn=self._turn,
         )
 
     def _incarnation(self, instance: int) -> tuple[int, int] | None:

@@ -53,6 +53,11 @@ def outputs() -> Outputs:
     return made
 
 
+def write(outputs: Outputs, data: bytes) -> None:
+    outputs.read(SINK, data)
+    outputs.settle()
+
+
 def invoices(*values: int) -> list[bytes]:
     return [b'{"of": "%s"}' % token("r", value).encode() for value in values]
 
@@ -63,7 +68,7 @@ def inputs(found: list[tuple[Place, Place]]) -> list[int]:
 
 def test_outputs_count_from_the_position_on(outputs: Outputs) -> None:
     assert outputs.last(SOURCE) == -1
-    outputs.read(SINK, batch(0, *invoices(0, 1, 2)))
+    write(outputs, batch(0, *invoices(0, 1, 2)))
     assert outputs.next == {SOURCE: 10, SINK: 3}
     assert outputs.last(SOURCE) == 2
     assert outputs.from_position(SOURCE, 1) == [
@@ -75,31 +80,42 @@ def test_outputs_count_from_the_position_on(outputs: Outputs) -> None:
 
 
 def test_outputs_of_a_transaction_count_once_it_is_committed(outputs: Outputs) -> None:
-    outputs.read(SINK, batch(0, *invoices(0, 1), producer=7) + batch(2, *invoices(4), producer=8))
+    write(outputs, batch(0, *invoices(0, 1), producer=7) + batch(2, *invoices(4), producer=8))
     assert outputs.from_position(SOURCE, 0) == []
-    assert inputs(outputs.in_transactions({SOURCE})) == [0, 1, 4]
+    assert {producer: inputs(found) for producer, found in outputs.in_transactions({SOURCE}).items()} == {
+        7: [0, 1], 8: [4],
+    }  # fmt: skip
     assert outputs.last(SOURCE) == 4, "they are there, and nobody knows how the transaction ends"
-    outputs.read(SINK, marker(3, COMMITTED, producer=7) + marker(4, ABORTED, producer=8))
+    write(outputs, marker(3, COMMITTED, producer=7) + marker(4, ABORTED, producer=8))
     assert inputs(outputs.from_position(SOURCE, 0)) == [0, 1]
-    assert outputs.in_transactions({SOURCE}) == []
+    assert outputs.in_transactions({SOURCE}) == {}
     assert outputs.last(SOURCE) == 1
 
 
 def test_what_another_process_wrote_is_not_new_and_is_there(outputs: Outputs) -> None:
-    outputs.read(SINK, batch(0, *invoices(0, 1)) + batch(2, *invoices(2), producer=7))
+    write(outputs, batch(0, *invoices(0, 1)) + batch(2, *invoices(2), producer=7))
     outputs.begin(SOURCE)
     assert outputs.from_position(SOURCE, 0) == []
-    assert outputs.in_transactions({SOURCE}) == []
+    assert outputs.in_transactions({SOURCE}) == {}
     assert outputs.last(SOURCE) == 2
-    outputs.read(SINK, marker(3, COMMITTED, producer=7) + batch(4, *invoices(0)))
+    write(outputs, marker(3, COMMITTED, producer=7) + batch(4, *invoices(0)))
     assert inputs(outputs.from_position(SOURCE, 0)) == [0], "it was written again"
 
 
 def test_records_that_name_no_input_do_not_count(outputs: Outputs) -> None:
     assert outputs.read(SINK, batch(0, b"metrics", *invoices(99)))
     assert not outputs.read(SINK, b"")
+    outputs.settle()
     assert outputs.last(SOURCE) == -1
     assert outputs.next[SINK] == 2
+
+
+def test_an_input_that_came_while_the_sink_was_read_has_its_output(outputs: Outputs) -> None:
+    """Otherwise its position would be ahead of the outputs."""
+    outputs.read(SINK, batch(0, *invoices(10)))
+    outputs.read(SOURCE, batch(10, token("r", 10).encode()))
+    outputs.settle()
+    assert outputs.last(SOURCE) == 10
 
 
 COMMAND = [sys.executable, "{bootstrap}", "{source}", "{sink}"]

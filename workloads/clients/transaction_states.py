@@ -27,6 +27,20 @@ def transactional_ids(ask: Ask) -> tuple[str, ...]:
     return () if answer.error_code else tuple(each.transactional_id for each in answer.transaction_states)
 
 
+def ongoing(ask: Ask, producers: Collection[int]) -> dict[int, str]:
+    """By producer id, the transactional ids of those of these producers of which the broker is the coordinator and
+    whose transaction is ongoing. Since Kafka 3.0; an older broker closes the connection."""
+    request = ListTransactionsRequest(
+        version=0, state_filters=["Ongoing"], producer_id_filters=list(producers)
+    )
+    answer = ask(request)
+    return (
+        {}
+        if answer.error_code
+        else {each.producer_id: each.transactional_id for each in answer.transaction_states}
+    )
+
+
 def transaction_states(ask: Ask, names: Collection[str]) -> dict[str, TransactionState]:
     """By transactional id, without those of which the broker is not the coordinator any more."""
     answer = ask(DescribeTransactionsRequest(version=0, transactional_ids=list(names)))

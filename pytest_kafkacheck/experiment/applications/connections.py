@@ -13,11 +13,15 @@ from workloads.clients import coordination, requests
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, Ask
+from workloads.clients.transaction_states import ongoing
 
 T = TypeVar("T")
 
 TIMEOUT = 0.3
 """Seconds for an answer, during which an instance may be frozen."""
+
+PATIENCE = 0.1
+"""Seconds for which a broker waits for records before it answers that there are none."""
 
 MOST_BYTES = 1 << 20
 """Of one fetch."""
@@ -67,12 +71,12 @@ class Connections:
         return found
 
     def wait_records(self, start: Mapping[Log, int], limit: float) -> dict[Log, Any]:
-        """The first answer with a record from these offsets on, or nothing after `limit` seconds."""
+        """The first answers with a record from these offsets on, or earlier ones; nothing after `limit` seconds."""
         for node, logs in self._known_leaders().items():
             wanted = {log: start[log] for log in logs if log in start}
             if wanted and node not in self._waiting:
-                fetch = partial(requests.fetch, most_bytes=1, wait=limit)
-                ask = self._connection("wait", node, TIMEOUT + limit).ask
+                fetch = partial(requests.fetch, most_bytes=1, wait=PATIENCE)
+                ask = self._connection("wait", node, TIMEOUT + PATIENCE).ask
                 self._waiting[node] = in_thread(partial(fetch, ask, wanted), "instance-view-wait")
         done, _ = wait(self._waiting.values(), timeout=limit, return_when=FIRST_COMPLETED)
         ended = [self._waiting.pop(node) for node, each in tuple(self._waiting.items()) if each in done]
@@ -95,6 +99,20 @@ class Connections:
             self._coordinator = None
             raise ConnectionError(f"the coordinator of group {self._group} is another broker")
         return answer
+
+    def ongoing(self, producers: Collection[int]) -> Mapping[int, str] | None:
+        """The transactional ids of those of these producers whose transaction is ongoing, as its coordinator says.
+        None where no broker says it: brokers before Kafka 3.0 do not."""
+
+        def one(connection: StandingConnection) -> dict[int, str] | None:
+            try:
+                return ongoing(connection.ask, producers)
+            except OSError:
+                return None
+
+        connections = [self._connection("transactions", node, TIMEOUT) for node in self._brokers()]
+        found = [each for each in self._pool.map(one, connections) if each is not None]
+        return {producer: name for each in found for producer, name in each.items()} if found else None
 
     def close(self) -> None:
         for connection in self._open.values():

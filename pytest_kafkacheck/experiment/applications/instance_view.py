@@ -7,6 +7,7 @@ while its owner is the instance.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
 
@@ -15,7 +16,6 @@ from pytest_kafkacheck.experiment.applications.connections import Connections
 from pytest_kafkacheck.experiment.applications.outputs import Outputs, Place
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from workloads.clients import coordination
-from workloads.clients.connection import Address
 from workloads.clients.coordination import NotClassic
 from workloads.clients.group_members import moving, owners, stable_positions
 from workloads.clients.protocol import Log
@@ -35,7 +35,9 @@ IDLE = 0.1
 class BrokersInstanceView:
     """For one thread.
 
+    ask          to the topics and the group of the plan. `close` closes it.
     incarnation  returns what changes with each start of the instance; None while it does not run.
+    turn         held during a wait. Views take turns: each asks hundreds of times a second.
     """
 
     def __init__(
@@ -44,15 +46,16 @@ class BrokersInstanceView:
         instance: int,
         moment: Moment,
         *,
-        brokers: Callable[[], Mapping[int, Address]],
+        ask: Connections,
         incarnation: Callable[[], Hashable],
+        turn: threading.Lock,
     ) -> None:
         self._plan, self._moment = plan, moment
         self._name = f"app:{instance}"
         self._instances = {f"app:{number}": client for number, client in plan.clients.items()}
-        self._incarnation = incarnation
+        self._incarnation, self._turn = incarnation, turn
         self._begun: Hashable = None
-        self._ask = Connections(brokers, topics=(plan.source, plan.sink), group=plan.group)
+        self._ask = ask
         try:
             self._outputs = Outputs(plan.run, source=plan.source, identify=plan.identify)
         except NotLoadable as problem:
@@ -64,6 +67,14 @@ class BrokersInstanceView:
         self.seen = f"{self._name} has no partition yet"
 
     def wait(self, limit: float) -> bool:
+        if not self._turn.acquire(timeout=limit):
+            return False
+        try:
+            return self._wait(limit)
+        finally:
+            self._turn.release()
+
+    def _wait(self, limit: float) -> bool:
         began = time.monotonic()
         if self._incarnation() is None:
             self._begun = None
@@ -139,9 +150,9 @@ class BrokersInstanceView:
             self._before.setdefault(log, position)
 
     def _read(self) -> None:
-        """Source and sink up to their ends. The source first: an output names an input that is known then."""
+        """Sink and source up to their ends."""
         following = self._outputs.next
-        for topic in (self._plan.source, self._plan.sink):
+        for topic in (self._plan.sink, self._plan.source):
             left = {log for log in following if log[0] == topic}
             while left:
                 for log, found in self._ask.read({log: following[log] for log in left}).items():
@@ -150,6 +161,7 @@ class BrokersInstanceView:
                         or following[log] >= found.high_watermark
                     ):
                         left.discard(log)
+        self._outputs.settle()
 
     def _ask_group(self) -> None:
         self._ask_owners()
@@ -238,12 +250,17 @@ class BrokersInstanceView:
         )
 
     def _look_at_transactions(self) -> Sight:
-        if not (found := self._outputs.in_transactions(self._owned)):
+        found = self._outputs.in_transactions(self._owned)
+        # A transaction whose end is decided, and whose markers are not all written yet, is not open any more.
+        if found and (ongoing := self._ask.ongoing(found)) is not None:
+            found = {producer: pairs for producer, pairs in found.items() if producer in ongoing}
+        pairs = sorted(pair for each in found.values() for pair in each)
+        if not pairs:
             return Sight(comes=False, seen=f"no output of {self._name} is in an open transaction")
-        first, output = found[0]
+        first, output = pairs[0]
         return _sight(
-            f"output {output}, of input {first}, and {len(found) - 1} more are in a transaction that has not ended",
-            count=len(found),
+            f"{len(pairs)} outputs, such as {output} of input {first}, are in a transaction that has not ended",
+            count=len(pairs),
             input=first,
             output=output,
         )

@@ -56,6 +56,9 @@ class Outputs:
         """By partition and offset of an input, its newest output: of no transaction, or of a committed one."""
         self._open: dict[int, list[tuple[Place, Place]]] = {}
         """By producer id, inputs and outputs in a transaction that has no marker yet."""
+        self._unsettled: list[tuple[int | None, list[tuple[int, Place]] | None, bool]] = []
+        """(producer id of a transaction, values of inputs with their outputs, whether it is committed), by batch. A
+        marker has no outputs."""
         self._new_from: dict[Log, Mapping[Log, int]] = {}
         """By partition of the source, the offsets of the sink from which on outputs are new."""
 
@@ -67,7 +70,7 @@ class Outputs:
             if where[0] == self._source:
                 self._read_inputs(where, batch)
             elif batch.is_control_batch:
-                self._end(batch)
+                self._read_marker(batch)
             else:
                 self._read_outputs(where, batch)
         self.next[where] = max(end or 0, self.next.get(where, 0))
@@ -90,17 +93,27 @@ class Outputs:
             except Exception as problem:  # the role that records the outputs reports it
                 log.info("identify: %r", problem)
                 continue
-            output = Place(where, record.offset)
-            found += [(self._inputs[value], output) for value in named if value in self._inputs]
-        if batch.is_transactional:
-            self._open.setdefault(batch.producer_id, []).extend(found)
-        else:
-            self._count(found)
+            found += [(value, Place(where, record.offset)) for value in named]
+        self._unsettled.append((batch.producer_id if batch.is_transactional else None, found, False))
 
-    def _end(self, batch: Any) -> None:
-        found = self._open.pop(batch.producer_id, [])
-        if any(MARKER.unpack_from(record.key)[1] == COMMITTED for record in batch if record.key):
-            self._count(found)
+    def _read_marker(self, batch: Any) -> None:
+        is_committed = any(MARKER.unpack_from(record.key)[1] == COMMITTED for record in batch if record.key)
+        self._unsettled.append((batch.producer_id, None, is_committed))
+
+    def settle(self) -> None:
+        """Find the inputs of the outputs that were read. An input is in the source before its output is in the sink:
+        read the source after the sink, and then settle."""
+        for producer, named, is_committed in self._unsettled:
+            if named is None:
+                found = self._open.pop(producer or 0, [])
+                self._count(found if is_committed else ())
+                continue
+            pairs = [(self._inputs[value], output) for value, output in named if value in self._inputs]
+            if producer is None:
+                self._count(pairs)
+            else:
+                self._open.setdefault(producer, []).extend(pairs)
+        self._unsettled.clear()
 
     def _count(self, found: Iterable[tuple[Place, Place]]) -> None:
         for of, output in found:
@@ -125,10 +138,13 @@ class Outputs:
         pairs = ((Place(source, offset), found[offset]) for offset in sorted(found))
         return [pair for pair in pairs if self._is_new(*pair)]
 
-    def in_transactions(self, sources: Collection[Log]) -> list[tuple[Place, Place]]:
-        """Inputs of these partitions, and their new outputs in transactions without a marker."""
-        pairs = (pair for found in self._open.values() for pair in found)
-        return [(of, output) for of, output in pairs if of.log in sources and self._is_new(of, output)]
+    def in_transactions(self, sources: Collection[Log]) -> dict[int, list[tuple[Place, Place]]]:
+        """By producer id, inputs of these partitions, and their new outputs in a transaction without a marker."""
+        new = {
+            producer: [(of, output) for of, output in pairs if of.log in sources and self._is_new(of, output)]
+            for producer, pairs in self._open.items()
+        }
+        return {producer: pairs for producer, pairs in new.items() if pairs}
 
     def _is_new(self, of: Place, output: Place) -> bool:
         return output.offset >= self._new_from.get(of.log, {}).get(output.log, 0)
