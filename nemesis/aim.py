@@ -111,7 +111,7 @@ class Aim:
         self._pause(SETTLE)
         last = view.look()
         self.seen = last.seen
-        if not last.comes or self.is_over:
+        if not last.comes:
             return False
         self.met = {
             "moment": self._moment,

@@ -250,6 +250,14 @@ def test_a_rebalance_is_no_revocation_for_an_instance_that_has_nothing(brokers: 
     assert not app.sees()
 
 
+def test_a_rebalance_is_no_revocation_for_an_instance_that_lost_all_before(brokers: Brokers) -> None:
+    app = Instance(brokers, "revocation")
+    brokers.owner = "g-r-1"
+    assert not app.sees()
+    brokers.state, brokers.owner = "PreparingRebalance", None
+    assert not app.sees()
+
+
 def test_a_group_of_the_next_generation_takes_single_partitions_away(brokers: Brokers) -> None:
     brokers.state = NotClassic("it is not")
     app = Instance(brokers, "revocation")

@@ -77,7 +77,6 @@ class BrokersInstanceView:
     def _wait(self, limit: float) -> bool:
         began = time.monotonic()
         if self._incarnation() is None:
-            self._begun = None
             self.seen = f"{self._name} does not run"
             time.sleep(min(limit, IDLE))
             return False

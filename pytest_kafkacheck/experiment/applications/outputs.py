@@ -123,7 +123,6 @@ class Outputs:
     def begin(self, source: Log) -> None:
         """Of inputs of that partition, the outputs so far are those of another process, and not new any more."""
         self._new_from[source] = dict(self.next)
-        self._counting.pop(source, None)
 
     def last(self, source: Log) -> int:
         """The highest offset of an input with an output, new or not, in an open transaction or not; -1 for none."""
