@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ from workloads.tokens import token
 SOURCE, SINK = ("orders-r", 0), ("invoices-r", 0)
 
 ABORTED, COMMITTED = 0, 1
+
+ROOT = Path(__file__).parents[2]
 
 
 def batch(first: int, *values: bytes, producer: int = -1) -> bytes:
@@ -164,3 +168,15 @@ def test_schedules_know_the_group_of_an_application() -> None:
     assert topology.members == {"application": 0}
     assert topology.transactions == ()
     assert topology.unseen_instances is None
+
+
+def test_an_experiment_is_made_without_client_libraries() -> None:
+    program = (
+        "import sys; from pytest_kafkacheck import Experiment, Pipeline; "
+        "Experiment(workload=Pipeline(command=['a', '{bootstrap}', '{source}', '{sink}', '{group}'])); "
+        "print([name for name in ('kafka', 'pyarrow', 'docker', 'pyspark') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.strip() == "[]"

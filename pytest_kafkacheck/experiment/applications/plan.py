@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from workloads.pipeline import APP, AUDITOR
-from workloads.roles.application import client_id
 from workloads.workload import Workload
 
 
@@ -33,6 +32,9 @@ class ApplicationPlan:
         options = _auditing(workload)
         if options is None or unseen(workload) is not None:
             return None
+        # An experiment is made where tests are collected, and this loads kafka-python.
+        from workloads.roles.application import client_id
+
         group = options["group"]
         return cls(
             run=run,
