@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from workloads.common_fields import check_common_fields, make_topic
-from workloads.declaration import Allowed, Declaration, Need, uses
+from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_seconds,
@@ -73,12 +73,6 @@ class Compacted(Workload):
             Need(
                 what="a short `log.cleaner.backoff.ms`, or a run of a minute",
                 why="the cleaner of brokers with Kafka's defaults looks for work every 15 s only",
-            ),
-        ),
-        allows=(
-            Allowed(
-                anomalies=("expired",),
-                why="nobody has to read a value before a later one replaces it",
             ),
         ),
     )

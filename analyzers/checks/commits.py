@@ -99,8 +99,9 @@ COMMIT_BEYOND_POLLS = Check(
             "been reset to, by operations that began before the commit completed, and the record next below "
             "the committed offset was not polled by then, although a poll that began after the commit found "
             "it; counted per commit. If the group reads with isolation.level=read_committed, that poll did so "
-            "too. Nothing is reported of a group without polls, starts and resets. Topics whose recorded settings "
-            "allow compaction are left out."
+            "too; otherwise the record is not of a transaction that was aborted or may have been. Nothing is "
+            "reported of a group without polls, starts and resets. Topics whose recorded settings allow compaction "
+            "are left out."
         ),
         means="A member committed an offset, and the group had not polled the records below it.",
         promised=(

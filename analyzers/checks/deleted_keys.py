@@ -23,14 +23,15 @@ RISEN_KEY = Check(
         },
         sentence="deleted key(s) that a reader still had after it had passed the tombstone",
         definition=(
-            "In a topic whose recorded settings allow compaction, the last record of a key is a tombstone, "
+            "In a topic whose recorded settings allow compaction, the last record of a key, without those of aborted "
+            "transactions, is a tombstone, "
             "and a process polled a value of the key below the tombstone and some record above it, in one "
             "assignment (and generation), and no record of the key between the value and the end of that "
             "assignment; counted per key and assignment of a process. Final reads count, too. The tombstone "
-            "was acknowledged, or polled by some process; for polls with isolation.level=read_committed: "
-            "acknowledged, or polled with it. Left out are keys of which a send with unknown outcome or "
-            "offset was never polled, because its record may be behind the tombstone, and tombstones that may "
-            "have been removed from the beginning of the log (see lost-write)."
+            "was acknowledged, or polled by some process; in a transaction of unknown outcome, and for polls with "
+            "isolation.level=read_committed: acknowledged, or polled with it. Left out are keys of which a send "
+            "with unknown outcome or offset was never polled, because its record may be behind the tombstone, and "
+            "tombstones that may have been removed from the beginning of the log (see lost-write)."
         ),
         means=(
             "A reader keeps the value of a key that was deleted, and does not learn of the deletion. In a "

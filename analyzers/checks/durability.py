@@ -32,12 +32,14 @@ LOST_WRITE = Check(
             "returned it. The former is so below the log start "
             "that the final read found or, without one, that any broker or delete-records reported. Where a log "
             "start above 0 was found and neither an acknowledgement nor a poll shows the offset, it may be below. "
-            "In a compacted topic, a value may also have been removed if a record of the same key was polled or "
-            "acknowledged at a higher offset. If the run recorded the topic's settings, and neither compaction nor "
-            "retention allows any record of the run to go, a log start excuses nothing above the offset before "
-            "which a fault or an administrator of the run asked to delete records, unless the leader refused it; "
-            "where such a fault records no offset, as a jump of "
-            "a clock, it excuses everything below it. Jepsen also counts info sends that are proven to have "
+            "In a compacted topic, a value may also have been overwritten: a record of the same key was polled or "
+            "acknowledged at a higher offset, or, where tombstones may be gone before the end of the run, a "
+            "tombstone, which may itself be gone; one that was neither polled nor acknowledged with an offset may "
+            "have been behind everything. Records of aborted transactions overwrite nothing. If the run recorded "
+            "the topic's settings, and neither compaction nor retention allows any record of the run to go, a log "
+            "start excuses nothing above the offset before which a fault or an administrator of the run asked to "
+            "delete records, unless the leader refused it; where such a fault records no offset, as a jump of a "
+            "clock, it excuses everything below it. Jepsen also counts info sends that are proven to have "
             "happened; here, only what was acknowledged is a promise."
         ),
         means="An acknowledged write is not in the log after everything has healed.",
@@ -157,8 +159,9 @@ EXPIRED = Check(
         definition=(
             "No poll ever returned the value of an acknowledged send, and it may have been removed at the "
             "beginning of the log, as lost-write defines it, or with its topic, which was created again; counted per "
-            "value. Retention, a deletion of records or that of the topic removed it, and nothing shows that it was "
-            "there before."
+            "value. Left out is what a later record of its key overwrote in a compacted topic: only the newest "
+            "record of a key has to stay. Retention, a deletion of records or that of the topic removed it, and "
+            "nothing shows that it was there before."
         ),
         means="An acknowledged write lies below the log start, or in a deleted topic, and was never read.",
         promised=(
@@ -175,7 +178,7 @@ EXPIRED = Check(
     ),
     over="values",
     # A final read that returned the value counts as a poll, too.
-    where="acked and not polled and removed and (settled or gone or acked_offset <= top)",
+    where="acked and not polled and removed and not overwritten and (settled or gone or acked_offset <= top)",
     time="acked_at",
     suspicion=per_value("acked and not polled"),
     live=NotLive("Only the final read knows the log start."),

@@ -164,7 +164,7 @@ QUEUE_REDELIVERY = Check(
             "later changes nothing."
         ),
         per=("op",),
-        where="finished.confirmed <= surely_after",
+        where="finished.confirmed < surely_after",
     ),
 )
 
@@ -203,6 +203,6 @@ QUEUE_DELIVERY_COUNT = Check(
             "fault requires. The limit is recorded only at the end."
         ),
         per=("op",),
-        where="deliveries < 1 or (deliveries <= released.deliveries and released.confirmed <= surely_after)",
+        where="deliveries < 1 or (deliveries <= released.deliveries and released.confirmed < surely_after)",
     ),
 )

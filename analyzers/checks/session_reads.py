@@ -29,7 +29,7 @@ READ_YOUR_WRITES = Check(
         sentence="acknowledged write(s) that the writing session then did not find",
         definition=(
             "A send of a session was acknowledged, the session's next completed read of the partition began "
-            "at or after the acknowledgement, and by the end of that read the session had not polled the "
+            "after the acknowledgement, and by the end of that read the session had not polled the "
             "value; counted per value. Values that may have been removed from the beginning of the log "
             "(see lost-write) do not count, and topics whose recorded settings allow compaction are left out. If the "
             "session reads with isolation.level=read_committed, the read "
@@ -74,7 +74,7 @@ READ_YOUR_WRITES = Check(
         ),
         per=("session", "value"),
         where=(
-            "read_end <= known and time >= complete_since and process = read_process and (seen is null or seen > "
+            "read_end < known and time >= complete_since and process = read_process and (seen is null or seen > "
             "read_end) and (not isolated or offset < end_offset)"
         ),
         if_records_stay=True,
@@ -100,8 +100,11 @@ MONOTONIC_READS = Check(
         },
         sentence="read(s) of a session that ended before what it had already read",
         definition=(
-            "The end offset of a session's completed read is below the end of an earlier completed read of "
-            "the session, or below the end of a record that the session had polled before; counted per read."
+            "The end offset of a session's completed read is below the end of a completed read of the session that "
+            "had ended before it began, or below the end of a record that the session had polled before; counted "
+            "per read. A read with isolation.level=read_committed ends at the last stable offset, and only counts "
+            "against earlier reads and polls with it; so does every read of a session that polled with it, if none "
+            "of its reads is recorded to have used it."
         ),
         means="A session's read ended before an offset that the session had already reached.",
         promised=(

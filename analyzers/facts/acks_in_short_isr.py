@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from analyzers.facts.fact import SAMPLES, fact
 from analyzers.facts.followers import SETTLED
 from analyzers.facts.leading import answers_of_leaders
-from analyzers.facts.watermarks import NAME
+from analyzers.facts.settings import NAME
 from analyzers.history.load import History
 
 SECOND = 1_000_000_000
@@ -31,7 +31,8 @@ def acks_in_short_isr(history: History) -> DataFrame:
     count until `2 * SETTLED` before the last one of the period: the leader learns of a replica that is in sync again
     from the answer of the controller, and its metadata show it later.
 
-    Only of clusters with a quorum of controllers (see `followers`), and of topics whose settings no fault changed.
+    Only of clusters with a quorum of controllers (see `followers`), and of topics of runs in which neither a fault
+    nor an administrator changed the setting.
     """
     return history.records.sparkSession.sql(
         _ACKS,
@@ -46,7 +47,8 @@ _ACKS = f"""
     with demanded as ({MIN_ISR}), quorums as (
         select distinct run from {{observations}} where kind = 'quorum'
     ), changed as (
-        select distinct run from {{operations}} where f like 'configure%' and value like '%min.insync.replicas%'
+        select distinct run from {{operations}}
+            where (f like 'configure%' or f = 'alter' and type <> 'fail') and value like '%min.insync.replicas%'
     ), producers as (
         select distinct run, cast(get_json_object(value, '$.process') as int) as process from {{operations}}
         where f = 'worker' and get_json_object(value, '$.acks') = 'all'

@@ -10,6 +10,9 @@ ACKED = "f = 'send' and type = 'ok'"
 POLLED = "f = 'poll' and error is null"
 """A polled record with an intact payload of this run, in the partition to which it was written."""
 
+ABORTED = "f = 'send' and type = 'fail' and transaction is not null"
+"""A record of a transaction that was aborted. To readers of committed records and to the cleaner it is no record."""
+
 SESSION = "coalesce(cast(session as bigint), -1 - process)"
 """A process without a session is a session of its own, with a negative number. Declared sessions count from 0."""
 

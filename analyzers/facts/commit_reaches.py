@@ -9,7 +9,7 @@ from analyzers.facts.columns import LOG
 from analyzers.facts.compaction import without_compacted
 from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, commits
-from analyzers.facts.reaches import isolation, reaches
+from analyzers.facts.reaches import certain_polls, isolation, reaches
 from analyzers.history.load import History
 
 # Of events in the same nanosecond, what was reached counts for the commit.
@@ -23,10 +23,11 @@ def commit_reaches(history: History) -> DataFrame:
     Columns: group, process, op, generation, offset, time (ns, its invocation), reached: the end (exclusive) of what
     the group had polled, started to read at, or been reset to, by operations that began before the commit
     completed; below: the highest offset under the position at which a poll returned a record, and returned (ns):
-    when the last such poll began; null for none. If the group reads with read_committed, so did these polls.
+    when the last such poll began; null for none. If the group reads with read_committed, so did these polls;
+    otherwise they are not of transactions that were aborted or that may have been.
     """
     above = commits_above(history).join(F.broadcast(isolation(history)), ["run", "group"], "left")
-    polled = history.records.where("f = 'poll' and offset is not null").where(history.offset_filter)
+    polled = certain_polls(history).where("offset is not null")
     # The replica that a member read may have been compacted, and that which a later reader got not yet.
     records = (
         without_compacted(polled, history)

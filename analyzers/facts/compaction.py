@@ -2,21 +2,67 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts.columns import ABORTED, ACKED, LOG
 from analyzers.facts.removals import EVERYTHING, removals
+from analyzers.facts.settings import CHANGES, is_reset, policy
 from analyzers.history.load import History
 
-RETENTION = "try_cast(get_json_object(value, \"$.config['delete.retention.ms']\") as bigint)"
+LAG, RETENTION = "min.compaction.lag.ms", "delete.retention.ms"
+NAME_OF_LOG = "substring_index(logs.topic, '@', 1)"
+
+_POLICIES = f"""
+    with {CHANGES}, statements as (
+        select run, topic, null as name, invoked as since, true as is_creation,
+            from_json(get_json_object(value, '$.config'), 'map<string, string>') as config
+        from {{operations}} where f = 'topic'
+        union all
+        select run, null, name, since, false, config from changes
+    ), ends as (
+        select run, topic, max(completed) as read_at
+        from {{operations}} where f = 'final-read' and type = 'ok' group by run, topic
+    ), logs as (
+        select run, topic, max(until) as until from {{removals}} group by run, topic
+    ), stated as (
+        select /*+ BROADCAST(ends) */ logs.run, logs.topic, until, since, is_creation,
+            coalesce({policy("config")} like '%compact%', false) as compacts,
+            if({is_reset("config", LAG)}, 0, try_cast(config['{LAG}'] as bigint)) as lag,
+            if({is_reset("config", RETENTION)}, 0, try_cast(config['{RETENTION}'] as bigint)) as retention
+        from logs left join ends using (run, topic) join statements on statements.run = logs.run
+            and (statements.topic = logs.topic or statements.topic is null
+                and coalesce(name, {NAME_OF_LOG}) = {NAME_OF_LOG})
+        where is_creation or coalesce(since <= read_at, true)
+    ), together as (
+        select run, topic, max(until) as until, min(since) filter (where is_creation) as began,
+            bool_or(compacts) as compacts, min(lag) as lag,
+            bool_or(compacts and is_creation and lag is null) as lag_is_default,
+            bool_or(is_creation and lag is not null) as lag_is_known,
+            bool_or(compacts and lag is null) as lag_is_left_out,
+            min(if(is_creation, coalesce(retention, 0), retention)) as retention
+        from stated group by run, topic
+    )
+    select run, topic,
+        compacts and (began is null or lag is null or lag_is_default or lag_is_left_out and not lag_is_known
+            or lag * 1000000 < until - began) as compacts,
+        began is null or retention * 1000000 < until - began as forgets
+    from together
+"""
+"""Per topic with a record of which settings are recorded: whether compaction may have removed records, and whether
+tombstones may be gone before the end of the run."""
 
 
 def compacted_topics(history: History) -> DataFrame:
-    """The topics whose recorded settings allow compaction at any time. Columns: run, topic."""
-    return history.operations.where(
-        "f = 'topic' and get_json_object(value, \"$.config['cleanup.policy']\") like '%compact%'"
-    ).select("run", "topic")
+    """The topics whose recorded settings allow compaction at any time, of records younger than the run. Columns: run,
+    topic."""
+    return _policies(history).where("compacts").select("run", "topic")
+
+
+def _policies(history: History) -> DataFrame:
+    return history.shared_rows(
+        "cleanup policies", lambda whole: whole.sql(_POLICIES, removals=removals(whole))
+    )
 
 
 def without_compacted(rows: DataFrame, history: History) -> DataFrame:
@@ -27,9 +73,20 @@ def without_compacted(rows: DataFrame, history: History) -> DataFrame:
 
 
 def keyed_records(history: History) -> DataFrame:
-    """The records with a key in compacted topics: sends of any completion type, and polls."""
-    return history.records.where("key is not null").join(
-        F.broadcast(compacted_topics(history)), ["run", "topic"], "left_semi"
+    """The records with a key in compacted topics: sends of any completion type, and polls. A poll without a key has
+    that of the send. Column polled_offset: the highest offset at which the value was polled; null for none.
+
+    Without those of aborted transactions: the cleaner leaves them out of its map of the keys, and removes them.
+    """
+    same = Window.partitionBy(*LOG, "value")
+    return (
+        history.records.join(F.broadcast(compacted_topics(history)), ["run", "topic"], "left_semi")
+        .withColumn("key_of_value", F.max("key").over(same))
+        .withColumn("polled_offset", F.max(F.expr("if(f = 'poll', offset, null)")).over(same))
+        .withColumn("is_aborted", F.max(F.expr(ABORTED)).over(same))
+        .withColumn("key", F.expr("coalesce(key, if(value is null, null, key_of_value))"))
+        .where("key is not null and not (is_aborted and value is not null)")
+        .drop("key_of_value", "is_aborted")
     )
 
 
@@ -37,8 +94,10 @@ def newest_of_keys(history: History) -> DataFrame:
     """Per key of a log in a compacted topic: the offset below which its records may be gone, as `newest`.
 
     That is the highest offset that was polled or acknowledged. In a topic where tombstones may be gone before the end
-    of the run, such a tombstone is included, and a tombstone at an unknown offset may have been behind everything.
+    of the run, such a tombstone is included, and one that was neither acknowledged with an offset nor polled may have
+    been behind everything.
     """
+    place = f"coalesce(greatest(offset, polled_offset) + 1, {EVERYTHING})"
     return (
         keyed_records(history)
         .join(F.broadcast(_forgetful_topics(history)), ["run", "topic"], "left")
@@ -47,7 +106,8 @@ def newest_of_keys(history: History) -> DataFrame:
         .groupBy(*LOG, "key")
         .agg(
             F.expr(
-                f"max(if(is_gone, coalesce(offset + 1, {EVERYTHING}), if(is_placed, offset, null))) as newest"
+                f"max(if(is_gone and f = 'send', {place}, "
+                "if(is_placed, offset + int(coalesce(is_gone, false)), null))) as newest"
             )
         )
     )
@@ -56,12 +116,4 @@ def newest_of_keys(history: History) -> DataFrame:
 def _forgetful_topics(history: History) -> DataFrame:
     """The topics in which a tombstone may be gone before the end of the run, because it is longer than
     `delete.retention.ms`, or because the recorded settings lack it. Columns: run, topic, forgets."""
-    lasted = removals(history).groupBy("run", "topic").agg(F.max("until").alias("until"))
-    return (
-        history.operations.where("f = 'topic'")
-        .groupBy("run", "topic")
-        .agg(F.min("invoked").alias("since"), F.expr(f"min(coalesce({RETENTION}, 0)) as retention"))
-        .join(F.broadcast(lasted), ["run", "topic"])
-        .where("retention * 1000000 < until - since")
-        .selectExpr("run", "topic", "true as forgets")
-    )
+    return _policies(history).where("forgets").select("run", "topic", "forgets")

@@ -79,7 +79,7 @@ def rebalances(history: History) -> DataFrame:
         )
         select run, node, time, value.`group`, value.epoch, before.epoch as earlier, size(members) as members,
             members = before.members as is_same,
-            coalesce(value.protocol like 'cooperative%' or changed_at < time, false) as is_excused
+            coalesce(value.protocol like 'cooperative%' or changed_at <= time, false) as is_excused
         from following left join changed using (run)
     """)
 

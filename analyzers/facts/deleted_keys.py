@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import ACKED, LOG
+from analyzers.facts.columns import ACKED, LOG, MAYBE_ABORTED
 from analyzers.facts.compaction import compacted_topics, keyed_records
 from analyzers.facts.fact import COMPACTED_TOPICS, fact
 from analyzers.facts.removals import removed_beginnings
@@ -20,10 +20,11 @@ def deleted_keys(history: History) -> DataFrame:
     """One row per key, and per pass of a reader that polled a record of the key and a record behind its tombstone.
 
     Only keys of which the last record in the log is certainly a tombstone: one that was acknowledged, or that a
-    reader got. A key does not count if a send of it with unknown outcome or offset was never polled, because its
-    record may come later. A reader with isolation.level=read_committed has to get a tombstone that was acknowledged
-    or that another such reader got. Tombstones that may have been removed from the beginning of the log are left
-    out.
+    reader got; of a transaction with unknown outcome, a reader with isolation.level=read_committed. Records of
+    aborted transactions do not count. A key does not count if a send of it with unknown outcome or offset was never
+    polled, because its record may come later. A reader with isolation.level=read_committed has to get a tombstone
+    that was acknowledged or that another such reader got. Tombstones that may have been removed from the beginning of
+    the log are left out.
 
     Columns: process, key, deleted (the offset of the tombstone), passed (the highest offset of the pass), op, offset,
     value, tombstone, time (ns): of the last record of the key that the pass polled.
@@ -54,15 +55,23 @@ def _deletions(history: History) -> DataFrame:
     """Keys of which the last record is a tombstone. Columns: those of `LOG`, key, deleted (its offset), everyone
     (whether readers of committed records have to get it, too)."""
     keyed = keyed_records(history)
+    uncertain = (
+        keyed.where(f"f = 'send' and {MAYBE_ABORTED}")
+        .selectExpr(*LOG, "value", "true as is_uncertain")
+        .distinct()
+    )
     placed = keyed.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
     newest = (
-        placed.groupBy(*LOG, "key", "offset")
+        placed.join(uncertain, [*LOG, "value"], "left")
+        .groupBy(*LOG, "key", "offset")
         .agg(
-            F.expr("bool_or(tombstone) as tombstone"), F.expr("bool_or(f = 'send' or committed) as everyone")
+            F.expr("bool_or(tombstone) as tombstone"),
+            F.expr("bool_or(f = 'send' or committed) as everyone"),
+            F.expr("bool_or(f = 'send' or committed or is_uncertain is null) as is_certain"),
         )
         .groupBy(*LOG, "key")
-        .agg(F.expr("max(struct(offset, tombstone, everyone)) as newest"))
-        .where("newest.tombstone")
+        .agg(F.expr("max(struct(offset, tombstone, everyone, is_certain)) as newest"))
+        .where("newest.tombstone and newest.is_certain")
         .selectExpr(*LOG, "key", "newest.offset as deleted", "coalesce(newest.everyone, false) as everyone")
     )
     unplaced = keyed.where(f"f = 'send' and type <> 'fail' and (offset is null or not ({ACKED}))")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from analyzers.facts.fact import ELIGIBLE_REPLICAS, fact
-from analyzers.facts.watermarks import NAME, UNCLEAN
+from analyzers.facts.settings import NAME
+from analyzers.facts.watermarks import UNCLEAN
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
@@ -23,7 +24,8 @@ def eligibles(history: History) -> DataFrame:
     """One row per sample with eligible replicas.
 
     Columns: node (which answered), time (ns), leader, leader_epoch, isr, eligible, and min_isr: the highest
-    min.insync.replicas of the topic that was seen in the run; null for none, and if a fault changed it.
+    min.insync.replicas of the topic that was seen in the run; null for none, and if a fault or an administrator
+    changed it.
     """
     return history.sql(f"""
         with demanded as (
@@ -31,7 +33,8 @@ def eligibles(history: History) -> DataFrame:
                 max(cast(get_json_object(value, "$['min.insync.replicas']") as int)) as min_isr
             from {{observations}} where kind = 'settings' group by run, {NAME}
         ), changed as (
-            select distinct run from {{operations}} where f like 'configure%' and value like '%min.insync.replicas%'
+            select distinct run from {{operations}}
+            where (f like 'configure%' or f = 'alter' and type <> 'fail') and value like '%min.insync.replicas%'
         ), known as (
             select * from demanded left anti join changed using (run)
         ), samples as (
@@ -49,7 +52,8 @@ def empty_isr_elections(history: History) -> DataFrame:
     Columns: leader_epoch, leader, node and time (ns; of the first answer that named it), eligible (as sampled last in
     the epoch before), last_known (the last known leader); is_eligible: whether the leader was eligible in every
     sample of the epoch before, or the last known one; is_excused: whether the topic allowed unclean elections at any
-    time, or a fault had begun that elects uncleanly. While the ISR is empty, nobody becomes eligible.
+    time, or a fault had begun that elects uncleanly, or a change of that setting. While the ISR is empty, nobody
+    becomes eligible.
     """
     return history.sql(f"""
         with leaderless as (
@@ -63,11 +67,11 @@ def empty_isr_elections(history: History) -> DataFrame:
             group by run, topic, partition, leader_epoch, leader
         ), forced as (
             select run, min(invoked) as forced_at from {{operations}}
-            where process = {NEMESIS} and value like '%unclean%' group by run
+            where (process = {NEMESIS} or f = 'alter' and type <> 'fail') and value like '%unclean%' group by run
         ), unclean as ({UNCLEAN})
         select run, topic, partition, leader_epoch, leader, first.node, first.time, eligible, last_known,
             forall(each, some -> array_contains(some, leader)) or array_contains(last_known, leader) as is_eligible,
-            coalesce(is_unclean or forced_at < first.time, false) as is_excused
+            coalesce(is_unclean or forced_at <= first.time, false) as is_excused
         from elected join leaderless using (run, topic, partition, leader_epoch)
             left join unclean using (run, name) left join forced using (run)
     """)

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 
 from analyzers.facts.fact import SAMPLES, fact
 from analyzers.facts.leading import answers_of_leaders
-from analyzers.facts.watermarks import LOSSES, NAME, UNCLEAN, successions
+from analyzers.facts.settings import NAME
+from analyzers.facts.watermarks import LOSSES, UNCLEAN, successions
 from analyzers.history.load import History
 
 SETTLED = 1_000_000_000
@@ -76,7 +77,7 @@ _FOLLOWERS = f"""
         from ordered where sample is not null
     )
     select /*+ BROADCAST(losses, unclean, shortened, moved) */ *,
-        coalesce(lost_at < time or is_unclean or is_short or is_moved, false) as is_excused
+        coalesce(lost_at <= time or is_unclean or is_short or is_moved, false) as is_excused
     from samples left join losses using (run) left join unclean using (run, name)
         left join shortened using (run, topic, partition) left join moved using (run, topic, partition)
 """

@@ -9,7 +9,7 @@ from analyzers.facts.columns import LOG
 from analyzers.facts.compaction import without_compacted
 from analyzers.facts.fact import fact
 from analyzers.facts.members import GROUP_LOG, UNBOUNDED, assignments, binding_commits, commits, members
-from analyzers.facts.reaches import isolation, reaches
+from analyzers.facts.reaches import certain_polls, isolation, reaches
 from analyzers.history.load import History
 
 # Of events in the same nanosecond, what was reached counts for the assignment.
@@ -24,12 +24,13 @@ def handovers(history: History) -> DataFrame:
 
     Columns: process, op, generation, time (ns, its completion), reached, position, offset; policy: the member's
     auto.offset.reset; stored: whether a commit of the group had taken effect before; polled: by any member of the
-    group at any time; there: polled after the assignment, by any process with the isolation level of the group.
+    group at any time; there: polled after the assignment, by any process with the isolation level of the group, and
+    not, without read_committed, of a transaction that was aborted or that may have been.
     """
     gaps = assignments_above(history)
     of = members(history).withColumn("mine", F.lit(True))
     # The replica that one member read may have been compacted, and that which a later reader got not yet.
-    polls = without_compacted(history.records.where("f = 'poll'").where(history.offset_filter), history)
+    polls = without_compacted(certain_polls(history), history)
     visible = "invoked > time and (coalesce(committed, false) or not coalesce(careful, true))"
     return (
         polls.selectExpr(*LOG, "process as poller", "offset", "invoked", "committed")

@@ -13,8 +13,8 @@ row is parsed."""
 
 _ASKED = """
     asked as (
-        select topic, run, f = 'alter' as is_change, type, process, op, invoked, completed,
-            value as text
+        select substring_index(topic, '@', 1) as topic, run, f = 'alter' as is_change, type, process, op, invoked,
+            completed, value as text
         from {operations} where f = 'alter' and type <> 'fail' or f = 'inspect' and type = 'ok'
     )
 """
@@ -22,7 +22,8 @@ _ASKED = """
 _TEXTS = f"with {_ASKED} select approx_count_distinct(text) as texts from asked"
 
 _PARSED = (
-    "from_json(text, 'change string, node int, exists boolean, partitions int, retention_ms bigint') as value"
+    "from_json(text, 'change string, node int, exists boolean, partitions int, retention_ms bigint, "
+    "config map<string, string>') as value"
 )
 
 _EACH = f"select *, {_PARSED} from asked"
@@ -36,7 +37,9 @@ _INSPECTIONS = f"""
         parsed_texts
     ), moments as (
         select topic, run, if(is_change, invoked, completed) as at, is_change, type, process, op, invoked, completed,
-            value.change, value.node, value.exists as there, value.partitions, value.retention_ms as retention
+            value.change, value.node, value.exists as there, value.partitions,
+            coalesce(try_cast(value.config['retention.ms'] as bigint), value.retention_ms) as retention,
+            coalesce(map_contains_key(value.config, 'retention.ms'), false) as is_stated
         from described
     ), ordered as (
         select run, topic, is_change, process, op, invoked, completed, node, there, partitions, retention,
@@ -44,13 +47,14 @@ _INSPECTIONS = f"""
             max(struct(completed, change)) filter (where is_change) over before as changed,
             max(struct(completed, partitions)) filter (where is_change and partitions is not null) over before
                 as sized,
-            max(struct(completed, retention)) filter (where is_change and retention is not null) over before as kept
+            max(struct(completed, retention))
+                filter (where is_change and (retention is not null or is_stated)) over before as kept
         from moments window before as (
             partition by topic, run order by at, not is_change rows between unbounded preceding and current row
         )
     ), compared as (
         select run, topic, process, op, invoked, completed, completed as time, node, there, partitions, retention,
-            unknown or coalesce(changed.completed > invoked, false) as unclear, changed.change = 'delete' as deleted,
+            unknown or coalesce(changed.completed >= invoked, false) as unclear, changed.change = 'delete' as deleted,
             sized.partitions as wanted, kept.retention as wanted_retention
         from ordered where not is_change and changed is not null
     )
@@ -72,7 +76,8 @@ def inspections(history: History) -> DataFrame:
     - there, partitions, retention: what the broker reported; the latter two are null where it did not.
     - deleted: whether the last change is a deletion; wanted, wanted_retention: the last number of partitions and the
       last setting that a change stated, null for none; expected, reported: all of this as text.
-    - unclear: whether one of these changes has an unknown outcome, or was not acknowledged when the inspection began.
+    - unclear: whether one of these changes has an unknown outcome, or was not acknowledged before the inspection
+      began.
     """
     has_few = not history.in_one_piece and history.rows(_TEXTS)[0].texts <= FEW
     return history.sql(_INSPECTIONS.replace("parsed_texts", _ONCE if has_few else _EACH))

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from analyzers.facts.fact import SAMPLES, fact
 from analyzers.facts.leading import answers_of_leaders
 from analyzers.facts.removals import removals
-from analyzers.facts.watermarks import NAME
+from analyzers.facts.settings import NAME
 from analyzers.history.load import History
 
 SHORT = 3_600_000

@@ -110,7 +110,7 @@ def committed_before(history: History, moments: DataFrame, *, at: str, until: st
     """The rows with the column `committed`: the highest offset of a binding commit that had completed before `at`.
 
     moments    have the columns of `GROUP_LOG`, and at and until, in ns.
-    at, until  a commit does not count if a reset began before `until` and was not completed when the commit began.
+    at, until  a commit does not count if a reset had begun by `until` and was not completed before the commit began.
     """
     resets = (
         commits(history)
@@ -119,7 +119,7 @@ def committed_before(history: History, moments: DataFrame, *, at: str, until: st
         .groupBy(*GROUP_LOG)
         .agg(F.collect_list("one").alias("resets"))
     )
-    begun = f"coalesce(size(filter(resets, r -> r.invoked < {until})), 0)"
+    begun = f"coalesce(size(filter(resets, r -> r.invoked <= {until})), 0)"
     over = "coalesce(size(filter(resets, r -> r.completed < invoked)), 0)"
     done = (
         binding_commits(history)

@@ -108,9 +108,9 @@ def deliveries(history: History) -> DataFrame:
     """One row per delivery of a record to a consumer of a share group.
 
     Columns: group, offset, process, op, invoked, completed (ns), deliveries, since (ns, when it was acquired at the
-    earliest), surely_after (ns, what was confirmed by then was so before it, whatever faults there were; null where
-    there is no other delivery), delivery_limit; and of other deliveries of the record, as structs of process, op,
-    completed, deliveries, and of their acknowledgements kind and confirmed (ns), null if there is none:
+    earliest), surely_after (ns, what was confirmed before then was so before it, whatever faults there were; null
+    where there is no other delivery), delivery_limit; and of other deliveries of the record, as structs of process,
+    op, completed, deliveries, and of their acknowledgements kind and confirmed (ns), null if there is none:
 
     - rival: one that had its lock at a moment at which this one had it, too, and which began before it. A consumer
       surely has the lock from the end of its poll until it requests its acknowledgement or the lock may have timed
@@ -137,9 +137,9 @@ def deliveries(history: History) -> DataFrame:
             surely_after, delivery_limit,
             array_min(filter(others, o -> struct(o.completed, o.op) < struct(completed, op)
                 and o.until > completed and until > completed)) as rival,
-            array_min(filter(others, o -> o.kind in ('accept', 'reject') and o.confirmed <= after)) as finished,
+            array_min(filter(others, o -> o.kind in ('accept', 'reject') and o.confirmed < after)) as finished,
             array_max(transform(
-                filter(others, o -> o.kind = 'release' and o.confirmed <= after),
+                filter(others, o -> o.kind = 'release' and o.confirmed < after),
                 o -> struct(o.deliveries, o.op, o.process, o.confirmed)
             )) as released
         from beside

@@ -27,7 +27,7 @@ def redeliveries(history: History) -> DataFrame:
         .join(F.broadcast(again), GROUP_LOG)
         .where("offset <= committed")
         .withColumn("first_polled", F.min("completed").over(record))
-        .where("process = member and generation = of and assignment = unsought and completed >= known")
+        .where("process = member and generation = of and assignment = unsought and completed > known")
         .withColumnRenamed("completed", "time")
     )
 

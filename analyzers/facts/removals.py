@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import LOG, TIME
 from analyzers.facts.final_reads import FINAL_READS
+from analyzers.facts.settings import CHANGES, NAME, is_reset, policy
 from analyzers.history.fault_events import RECREATE
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
@@ -28,8 +29,22 @@ OWN_LENGTHS = f"""
 KNOWN_LENGTHS = "select * from {lengths}"
 
 _REMOVALS = f"""
-    with {FINAL_READS}, lengths as (
+    with {FINAL_READS}, {CHANGES}, lengths as (
         lengths_of_logs
+    ), ends as (
+        select run, topic, partition, max(completed) as read_at
+        from {{operations}} where f = 'final-read' and type = 'ok' group by run, topic, partition
+    ), changed as (
+        select lengths.run, lengths.topic, lengths.partition,
+            bool_or(coalesce({policy("config")} like '%compact%', false)
+                or coalesce(try_cast(config['retention.bytes'] as bigint) >= 0, false)) as limited,
+            bool_or({is_reset("config", "cleanup.policy", "retention.ms", "retention.bytes")}) as unclear,
+            min(if(try_cast(config['retention.ms'] as bigint) >= 0, cast(config['retention.ms'] as bigint), null))
+                as shortest
+        from lengths left join ends using (run, topic, partition)
+            join changes on changes.run = lengths.run and changes.name = substring_index(lengths.topic, '@', 1)
+        where coalesce(since <= read_at, true)
+        group by lengths.run, lengths.topic, lengths.partition
     ), created as (
         select run, topic, invoked, get_json_object(value, "$.config['cleanup.policy']") as policy,
             try_cast(get_json_object(value, "$.config['retention.ms']") as bigint) as ms,
@@ -43,12 +58,16 @@ _REMOVALS = f"""
     ), recreations as (
         select run as of_run, substring_index(topic, '@', 1) as of_topic, invoked as recreated
         from {{operations}} where f = 'topic' and get_json_object(value, '$.event') = 'recreated'
-    ), replaced as (
-        select run, topic, true as gone
-        from {{operations}} left semi join recreations
-            on run = of_run and substring_index(topic, '@', 1) = of_topic and recreated >= invoked
-        where f = 'topic' and get_json_object(value, '$.event') = 'deleted'
-        group by run, topic
+    ), deletions as (
+        select run, topic, min(invoked) as deleted_at
+        from (
+            select run, topic, invoked from {{operations}} left semi join recreations
+                on run = of_run and {NAME} = of_topic and recreated >= invoked
+            where f = 'topic' and get_json_object(value, '$.event') = 'deleted'
+            union all
+            select run, topic, invoked from {{operations}}
+            where f = 'alter' and type <> 'fail' and get_json_object(value, '$.change') = 'delete'
+        ) group by run, topic
     ), faults as (
         select run, f, invoked, completed, coalesce(topic, get_json_object(value, '$.evidence.topic')) as topic, value
         from {{operations}}
@@ -81,15 +100,23 @@ _REMOVALS = f"""
         where f = 'phase' and get_json_object(value, '$.phase') = 'final' group by run
     ), combined as (
         select /*+ BROADCAST(settings), BROADCAST(removers), BROADCAST(deleted), BROADCAST(observed),
-                BROADCAST(phases), BROADCAST(final_reads), BROADCAST(replaced) */
+                BROADCAST(phases), BROADCAST(final_reads), BROADCAST(deletions), BROADCAST(changed),
+                BROADCAST(ends) */
             run, topic, partition, top, until, isolated, final_phase, final_start, deleted_to, seen_start,
-            coalesce(unlocated, false) as unlocated, coalesce(gone, false) as gone,
-            least as retention,
-            unlimited and not incomplete and coalesce(least >= (until - since) / 1000000, true) as stays
+            coalesce(unlocated, false) as unlocated,
+            coalesce(deleted_at <= coalesce(read_at, deleted_at), false) as gone,
+            least(least, shortest) as retention,
+            case
+                when since is not null then unlimited and not incomplete and not coalesce(limited, false)
+                    and if(unclear, null, true)
+                    and coalesce(least(least, shortest) >= (until - since) / 1000000, true)
+                when limited or shortest < {LONG} then false
+            end as stays
         from lengths left join settings using (run, topic) left join removers using (run)
             left join deleted using (run, topic, partition) left join observed using (run, topic, partition)
             left join phases using (run) left join final_reads using (run, topic, partition)
-            left join replaced using (run, topic)
+            left join deletions using (run, topic) left join changed using (run, topic, partition)
+            left join ends using (run, topic, partition)
     ), bounds as (
         select *,
             if(coalesce(stays, false) and not unlocated, coalesce(deleted_to, 0), {EVERYTHING}) as allowed_to,
@@ -108,16 +135,19 @@ def removals(history: History) -> DataFrame:
     Columns: top, the highest offset that any poll returned (null for none); until (ns), when the run's last record
     completed; isolated: whether a final read polled with read_committed; final_phase (ns): when the final phase
     began, after which the ends of the logs are requested, and then the final reads begin; gone: whether the topic was
-    deleted, and another one created by that name; removed_to: the offset below which records may have been removed.
-    That is the log start that the final read found; without one, the highest log start that a broker or
-    delete-records reported, or `EVERYTHING` if it is unknown. It is not above what the run allows: where the topic's
-    settings let every record of the run stay, and all faults that remove records say where, only what these were
-    asked to remove, and what administrators asked to delete, unless the leader refused it. A recreation removes
-    everything from the log that it ends, and nothing from the new one, which is another log. retention: the shortest
-    time for which the topic kept its records (ms), null for no limit.
+    deleted, and another one created by that name, or an administrator may have deleted it before the final read
+    ended; removed_to: the offset below which records may have been removed. That is the log start that the final read
+    found; without one, the highest log start that a broker or delete-records reported, or `EVERYTHING` if it is
+    unknown. It is not above what the run allows: where the topic's settings let every record of the run stay, and all
+    faults that remove records say where, only what these were asked to remove, and what administrators asked to
+    delete, unless the leader refused it. A recreation removes everything from the log that it ends, and nothing from
+    the new one, which is another log. retention: the shortest time for which the topic kept its records (ms), null
+    for no limit.
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
-    without rows of its topics does not say what its settings allow, and allows everything.
+    without rows of its topics does not say what its settings allow, and allows everything. Changes of settings that
+    administrators requested, or that samples show, count besides (see `analyzers.facts.settings`): a change to the
+    brokers' default allows everything, too, because that is not known.
     """
     lengths = OWN_LENGTHS if history.lengths_here is None else KNOWN_LENGTHS
     return history.shared_sql(_REMOVALS.replace("lengths_of_logs", lengths))

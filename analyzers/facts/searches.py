@@ -16,7 +16,7 @@ _SEARCHES = """
         from {operations} where f = 'search' and type = 'ok' and end_offset is not null
     ), sightings as (
         select /*+ BROADCAST(s) */ s.run, s.op,
-            bool_or(r.completed <= s.invoked) and bool_or(r.final and r.invoked >= s.completed) as lasted
+            bool_or(r.completed < s.invoked) and bool_or(r.final and r.invoked > s.completed) as lasted
         from {records} r join answered s
             on r.run = s.run and r.topic = s.topic and r.partition = s.partition and r.offset = s.known
                 and r.value = s.value

@@ -20,7 +20,7 @@ def session_writes(history: History) -> DataFrame:
 
     Columns: session, process, value, offset, time (ns, of the acknowledgement), seen (ns, when the
     session first polled the value), read_op, read_end (ns, completion) and end_offset of the session's
-    first completed read of the log that began at or after the acknowledgement. Each may be null. And isolated:
+    first completed read of the log that began after the acknowledgement. Each may be null. And isolated:
     whether the session ever reads with read_committed, so that the last stable offset may have ended that read;
     read_process: the process of that read; and while the run goes on: known (ns): up to when the records of that
     process are known, because it began another operation then; complete_since (ns): from when on this part of the
@@ -50,9 +50,10 @@ def session_writes(history: History) -> DataFrame:
     begun = reads.selectExpr(
         *LOG, "session", "invoked as at", "struct(invoked, completed, op, end_offset, process) as next_read"
     )
-    # Backwards in time, the read is the last one. Of a write and a read at the same time, the write comes last.
+    # Backwards in time, the read is the last one. A read that began in the nanosecond of the acknowledgement did not
+    # begin after it, and comes later in this order.
     # Forwards, Spark would go through all that follows for each row.
-    line = Window.partitionBy(*LOG, "session").orderBy(F.desc("at"), F.col("next_read").desc_nulls_last())
+    line = Window.partitionBy(*LOG, "session").orderBy(F.desc("at"), F.col("next_read").desc_nulls_first())
     onwards = line.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     seen = (
         writes.unionByName(begun, allowMissingColumns=True)

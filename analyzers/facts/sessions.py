@@ -19,6 +19,23 @@ def completed_reads(history: History) -> DataFrame:
     )  # fmt: skip
 
 
+def with_isolation(reads: DataFrame, polls: DataFrame) -> DataFrame:
+    """The reads of `completed_reads`, where `committed` is also true in a session that polled with read_committed, if
+    none of its reads is recorded to have: nothing says then which of them did. polls: those of the sessions."""
+    by_session = (
+        polls.where("committed")
+        .selectExpr("run", "session", "false as recorded")
+        .unionByName(reads.where("committed").selectExpr("run", "session", "true as recorded"))
+        .groupBy("run", "session")
+        .agg(F.expr("not bool_or(recorded) as only_polls"))
+    )
+    return (
+        reads.join(F.broadcast(by_session), ["run", "session"], "left")
+        .withColumn("committed", F.expr("committed or coalesce(only_polls, false)"))
+        .drop("only_polls")
+    )
+
+
 def of_readers(records: DataFrame, reads: DataFrame, history: History) -> DataFrame:
     """Those of `records` that sessions with a completed read made. The others do not know any end of a log."""
     return _of(records.where(history.session_filter), reads.select("run", "session").distinct())

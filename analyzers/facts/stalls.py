@@ -37,7 +37,7 @@ _STALLS = f"""
         having max(poll_limit) is not null and bool_or(stopped)
     ), positions as (
         select /*+ BROADCAST(readers) */ run, topic, partition, process, poll_limit, until, max(offset) as offset,
-            max({TIME}) as last, every(coalesce(committed, false)) as isolated
+            max({TIME}) as last, bool_or(coalesce(committed, false)) as isolated
         from {{records}} join readers using (run, process)
         where f = 'poll' and generation is null and not coalesce(final, false) and offset is not null
         group by run, topic, partition, process, poll_limit, until having max({TIME}) < until

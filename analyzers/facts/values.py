@@ -51,8 +51,8 @@ def values(history: History) -> DataFrame:
     """One row per log and value. Columns: value, those of `COLUMNS`, whether each condition in `SEEN` is true, and
 
     - top, until: see `removals`,
+    - overwritten: whether compaction may have removed it, because a record of the same key lies behind it,
     - removed: whether it may have been removed: from the beginning of the log, below `removed_to`, or by compaction,
-      because a record of the same key lies behind it,
     - final_start, final_end, final_invoked: see `final_reads`; null without a completed one,
     - settled: whether that final read had to find the value, because it was acknowledged before the read began or
       below the end of the read. With read_committed, only what lies below its end, the last stable offset, counts,
@@ -68,14 +68,14 @@ def values(history: History) -> DataFrame:
     fates = placed.groupBy(*LOG, "value").agg(F.bit_or("said").alias("said"), *aggregates)
     bits = [f"said & {1 << bit} <> 0 as {name}" for bit, name in enumerate(SEEN)]
     isolated = "(final_committed or coalesce(isolated, false))"
-    in_time = f"acked_at <= final_invoked and not {isolated}"
+    in_time = f"acked_at < final_invoked and not {isolated}"
     settled = f"coalesce({in_time}, false) or coalesce(acked_offset < final_end, false)"
     # An unanswered send may append its record after the end was requested, and a reader may still get it.
-    returned = f"returned_at <= least(final_invoked, final_phase) and not {isolated}"
+    returned = f"returned_at < least(final_invoked, final_phase) and not {isolated}"
     due = f"coalesce({returned}, false) or coalesce(polled_offset < final_end, false)"
     # An acknowledgement may lack an offset, and any record may have been below a log start above 0.
     offset = "coalesce(acked_offset, polled_offset, 0)"
-    removed = f"{offset} < removed_to or {offset} < newest"
+    overwritten = f"coalesce({offset} < newest, false)"
     known = (
         fates.selectExpr("*", *bits)
         .join(F.broadcast(removals(history)), LOG, "left")
@@ -88,5 +88,6 @@ def values(history: History) -> DataFrame:
     return known.withColumns({
         "settled": F.expr(settled),
         "due": F.expr(due),
-        "removed": F.expr(f"coalesce({removed}, false)"),
+        "overwritten": F.expr(overwritten),
+        "removed": F.expr(f"coalesce({offset} < removed_to, false) or {overwritten}"),
     }).drop("final_phase", "removed_to", "isolated", "key", "newest")  # fmt: skip

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.facts.columns import LOG
 from analyzers.facts.fact import SAMPLES, fact
 from analyzers.facts.leading import answers_of_leaders
+from analyzers.facts.settings import NAME
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
@@ -17,14 +18,11 @@ DESTROYS = ("power-loss", "wipe", "corrupt", "log-dir-failure")
 LOSSES = f"""
     select run, min(invoked) as lost_at from {{operations}}
     where f in ({", ".join(f"'{each}'" for each in DESTROYS)})
-        or process = {NEMESIS} and value like '%unclean%'
+        or (process = {NEMESIS} or f = 'alter' and type <> 'fail') and value like '%unclean%'
     group by run
 """
-"""Per run: when the first of these faults began, or one that elects uncleanly or changes whether that is allowed."""
-
-NAME = "substring_index(topic, '@', 1)"
-"""Of a topic, without the number of its incarnation: probes report settings when they change, not when it is created
-again."""
+"""Per run: when the first of these faults began, or one that elects uncleanly, or a change, by a fault or by an
+administrator, of whether that is allowed."""
 
 UNCLEAN = f"""
     select distinct run, {NAME} as name, true as is_unclean from {{observations}}
@@ -120,6 +118,6 @@ _SUCCESSIONS = f"""
     ), losses as ({LOSSES}), unclean as ({UNCLEAN}), rows as (
         select run, topic, partition, inline(chain.rows), {NAME} as name from chains
     )
-    select *, coalesce(lost_at < time or is_unclean, false) as is_excused
+    select *, coalesce(lost_at <= time or is_unclean, false) as is_excused
     from rows left join losses using (run) left join unclean using (run, name)
 """

@@ -28,7 +28,7 @@ from workloads.history.schema import NEMESIS
 
 FOREVER = (1 << 63) - 1
 
-COLUMNS = ["run", "process", "f", "topic", "invoked", "completed", "value"]
+COLUMNS = ["run", "process", "f", "type", "topic", "invoked", "completed", "value"]
 
 FAULT_DELETES = (
     f"(process = {NEMESIS} and get_json_object(value, '$.removes_records') = 'true' "
@@ -49,6 +49,7 @@ class Change(NamedTuple):
     run: str
     process: int
     f: str
+    type: str
     topic: str | None
     invoked: int
     completed: int | None
@@ -57,7 +58,7 @@ class Change(NamedTuple):
 
 def topic_changes(history: History, runs: Sequence[Source]) -> list[Change]:
     """The recorded changes of topics, in order of time. Reads local files without Spark: there are few rows."""
-    names = ["topic", RECREATE]
+    names = ["topic", "alter", RECREATE]
     if history.operations_here is not None:
         of_topics = pc.is_in(history.operations_here["f"], pa.array(names))
         rows = [
@@ -79,15 +80,18 @@ def topic_changes(history: History, runs: Sequence[Source]) -> list[Change]:
 
 
 def recreated(changes: Iterable[Change]) -> set[str]:
-    """The runs in which a topic was created again."""
-    topics = (each for each in changes if each.f == "topic")
-    return {each.run for each in topics if json.loads(each.value or "{}").get("event") == "recreated"}
+    """The runs in which a topic was created again, or may have been deleted by an administrator."""
+    return {each.run for each in changes if _event(each) in ("recreated", "delete")}
 
 
-def allows_compaction(changes: Iterable[Change]) -> bool:
-    """Whether the recorded settings of a topic allow compaction."""
-    configs = (json.loads(each.value or "{}").get("config") or {} for each in changes if each.f == "topic")
-    return any("compact" in str(config.get("cleanup.policy")) for config in configs)
+def _event(change: Change) -> str | None:
+    """Of the harness: created, deleted, recreated. Of an administrator: create, delete; None for other changes."""
+    if change.f == "topic":
+        return str(json.loads(change.value or "{}").get("event"))
+    if change.f != "alter" or change.type == "fail":
+        return None
+    asked = json.loads(change.value or "{}").get("change")
+    return asked if asked in ("create", "delete") else None
 
 
 def cuts(rows: Sequence[Change], *, is_complete: bool = True) -> Cuts:
@@ -97,11 +101,11 @@ def cuts(rows: Sequence[Change], *, is_complete: bool = True) -> Cuts:
                  that did it is recorded only when all brokers know the new topic: until then, the end is unknown.
     """
     deleted: dict[tuple[str, str], int] = {}
-    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    found = _administered(rows, is_complete=is_complete)
     for row in rows:
         if row.f != "topic" or row.topic is None:
             continue
-        event, log = json.loads(row.value or "{}").get("event"), (row.run, row.topic)
+        event, log = _event(row), (row.run, row.topic)
         if event == "deleted":
             deleted[log] = row.invoked
         elif event == "recreated":
@@ -111,7 +115,36 @@ def cuts(rows: Sequence[Change], *, is_complete: bool = True) -> Cuts:
     if not is_complete:
         for log, since in deleted.items():
             found.setdefault(log, []).append((since, FOREVER))
-    return {log: tuple(spans) for log, spans in found.items()}
+    return {log: tuple(sorted(spans)) for log, spans in found.items()}
+
+
+def _administered(
+    rows: Sequence[Change], *, is_complete: bool
+) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """The deletions that administrators requested and that certainly took place.
+
+    One that was acknowledged is over then, or when a later creation was. One of unknown outcome took place if the
+    topic could be created afterwards.
+    """
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    events = [(row, _event(row)) for row in rows if row.f == "alter" and row.topic is not None]
+    for place, (row, event) in enumerate(events):
+        if event != "delete":
+            continue
+        later = [each for each in events[place + 1 :] if (each[0].run, each[0].topic) == (row.run, row.topic)]
+        following = next(
+            (each for each in later if each[1] in ("create", "delete") and each[0].type == "ok"), None
+        )
+        if following is not None and following[1] == "create":
+            until = _end(following[0])
+        elif not is_complete:
+            until = FOREVER
+        elif row.type == "ok":
+            until = _end(row)
+        else:
+            continue
+        found.setdefault((row.run, str(row.topic)), []).append((row.invoked, until))
+    return found
 
 
 def _caused(fault: Change, creation: Change) -> bool:
@@ -131,6 +164,7 @@ def _end(row: Change) -> int:
 
 def by_incarnation(history: History, of: Cuts) -> History:
     """The history with one log for each incarnation. Runs without recreations are left as they are."""
+    of = _with_rows(history, of) if of else of
     if not of:
         return history
     runs = sorted({run for run, _ in of})
@@ -150,6 +184,17 @@ def by_incarnation(history: History, of: Cuts) -> History:
         places=None,
         lengths_here=None,
     )
+
+
+def _with_rows(history: History, of: Cuts) -> Cuts:
+    """Those of topics that clients used or brokers described. Administrators make topics that nobody uses."""
+    topics = sorted({topic for _, topic in of})
+    named = [
+        rows.where(F.col("topic").isin(topics)).select("run", "topic")
+        for rows in (history.records, history.observations)
+    ]
+    used = {(row.run, row.topic) for row in named[0].unionByName(named[1]).distinct().collect()}
+    return {log: spans for log, spans in of.items() if log in used}
 
 
 def _records(rows: DataFrame, of: Cuts) -> DataFrame:
@@ -183,10 +228,14 @@ def _operations(rows: DataFrame, of: Cuts) -> DataFrame:
     )
     placed = _placed(named, of, first="invoked", last=f"coalesce(completed, {FOREVER})")
     # The settings of a topic are those of the incarnation that its deletion ends, or that its creation begins.
-    event = "if(f = 'topic', coalesce(get_json_object(value, '$.event'), ''), '')"
-    settled = placed.withColumns({
-        "low": F.expr(f"if({event} = 'recreated', high, low)"),
-        "high": F.expr(f"if({event} = 'deleted', low, high)"),
+    event = (
+        "case f when 'topic' then coalesce(get_json_object(value, '$.event'), '') "
+        "when 'alter' then get_json_object(value, '$.change') when 'inspect' then '' end"
+    )
+    settled = placed.withColumn("event", F.expr(event)).withColumns({
+        "low": F.expr("if(event in ('recreated', 'create'), high, low)"),
+        # Other changes of settings, and what brokers say of them, count for all incarnations.
+        "high": F.expr("if(event = 'deleted' or f in ('alter', 'inspect') and event <> 'create', low, high)"),
     })  # fmt: skip
     return _named(settled.where(f"low = high or {DELETES}"), rows.columns)
 

@@ -16,7 +16,7 @@ from analyzers.catalogue.registry import CHECKS, bound_checks
 from analyzers.causes.evidence import Extent
 from analyzers.facts.registry import NEEDS
 from analyzers.history.fault_events import fault_events
-from analyzers.history.incarnations import allows_compaction, by_incarnation, cuts, recreated, topic_changes
+from analyzers.history.incarnations import by_incarnation, cuts, recreated, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, empty_runs, sources
 from analyzers.judge.availability import availabilities, measure
@@ -95,7 +95,6 @@ def examine(
 
     try:
         topics = topic_changes(history, directories)
-        history = replace(history, has_compaction=allows_compaction(topics))
         logs = by_incarnation(history, cuts(topics))
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
         with ThreadPoolExecutor(5, thread_name_prefix="kafkacheck-analysis") as pool:

@@ -92,7 +92,7 @@ def _polls_again(history: History) -> DataFrame:
         .withColumnRenamed("known", "last")
         .drop("committed")
         .join(F.broadcast(assignments_below(history)), GROUP_LOG)
-        .where("process = member and generation = of and assignment = unsought and last >= known")
+        .where("process = member and generation = of and assignment = unsought and last > known")
         .where("low <= committed")
         .selectExpr(*LOG, "low", "least(high, committed) as high")
     )

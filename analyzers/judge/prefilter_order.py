@@ -17,7 +17,7 @@ from analyzers.catalogue.suspicion import Grain
 from analyzers.facts.acks_in_short_isr import MIN_ISR
 from analyzers.facts.columns import ACKED, LOG, SERVED, SESSION, TIME
 from analyzers.facts.followers import SETTLED
-from analyzers.facts.watermarks import NAME
+from analyzers.facts.settings import NAME
 from analyzers.judge.prefilter_plan import Plan, Step, condition, facts_of
 
 OF_BROKERS: tuple[Grain, ...] = ("leader", "sample", "mark", "epoch", "second")
@@ -52,9 +52,9 @@ statement itself looks for the sessions, so that it needs no other one and is th
 
 KEY = f"{LOG_COLUMNS}, session"
 
-# Of events in the same nanosecond, a completed read counts for one that begins. Polls and acknowledgements do not,
-# but they count for a read that ends.
-ENDED, BEGINS, COMPLETES, FINISHES = range(4)
+# Of events in the same nanosecond, nothing counts for what begins, but polls and acknowledgements count for a read
+# that ends.
+BEGINS, COMPLETES, FINISHES = range(3)
 
 EVENT = ("event", "at", "rank", "offset", "is_whole", "high", "low", "ack", "end")
 """Columns of an event. offset and is_whole: see `analyzers.catalogue.suspicion.per_session`; high, low: of a poll;
@@ -114,7 +114,7 @@ def _moments() -> Iterator[Step]:
         says="an event of a session in a log",
         sql=f"""
         select {KEY}, inline(array(
-            {_event("ended", "completed", ENDED, end="end_offset")},
+            {_event("ended", "completed", COMPLETES, end="end_offset")},
             {_event("read", "invoked", BEGINS, offset="end_offset")},
             {_event("finish", "completed", FINISHES)}
         )) from session_reads

@@ -37,9 +37,9 @@ each."""
 
 FLAGS: Mapping[str, str] = {
     **SEEN,
-    "settled": f"{ACKED} and (coalesce(completed <= final_invoked, false) or offset < final_end)",
+    "settled": f"{ACKED} and (coalesce(completed < final_invoked, false) or offset < final_end)",
     "unknown": "f = 'send' and type = 'info'",
-    "due": "f = 'poll' and (coalesce(completed <= final_invoked, false) or offset < final_end)",
+    "due": "f = 'poll' and (coalesce(completed < final_invoked, false) or offset < final_end)",
 }
 """What a record shows of its value."""
 

@@ -18,6 +18,7 @@ def scoped(history: History, tallies: Mapping[str, Tally]) -> History:
         history,
         session_filter=session_filter(tallies),
         has_removals=any(run.has_removals for run in tallies.values()),
+        has_compaction=any(run.has_compaction for run in tallies.values()),
         has_generations=any(client.grouped for client in polled),
         has_isolation=any(client.committed for client in polled),
     )

@@ -23,7 +23,7 @@ from analyzers.facts.steps import DONE
 from analyzers.history.load import History
 from analyzers.history.run_progress import RunProgress
 from analyzers.judge.around_faults import COMMITTED, AroundFault, around_faults
-from analyzers.judge.compaction import compacted_topics, removed_by_compaction
+from analyzers.judge.compaction import compacted_topics, may_compact, removed_by_compaction
 from analyzers.judge.idle_readers import has_idle_reader
 from analyzers.judge.replication_gaps import Replication, replication
 from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
@@ -70,6 +70,10 @@ class Tally:
     """Its operations, in order of time."""
     harness: list[Row] = field(default_factory=list)
     """Its operations, in order of time."""
+    altered: list[Row] = field(default_factory=list)
+    """Changes of topics that administrators requested, unless they were refused, in order of time."""
+    compaction_samples: int = 0
+    """Samples of settings that allow compaction."""
     copies: Counter[str] = field(default_factory=Counter)
     """Sends with a source, by completion type."""
     around: dict[str, AroundFault] = field(default_factory=dict)
@@ -153,7 +157,13 @@ class Tally:
     def compacted(self) -> int | None:
         """See `removed_by_compaction`."""
         logs = {log: count for log, count in self.acknowledged.items() if log in self.finished}
-        return removed_by_compaction(self.harness, logs, self.polled)
+        return removed_by_compaction(self.harness, logs, self.polled, altered=self.altered)
+
+    @property
+    def has_compaction(self) -> bool:
+        """Whether any settings of a topic allow compaction at any time."""
+        changes = [*self.altered, *self.nemesis]
+        return self.compaction_samples > 0 or bool(compacted_topics(self.harness)) or may_compact(changes)
 
     def kinds(self) -> frozenset[str]:
         """The kinds of operations (f) in the run, and those of `analyzers.facts.fact` that apply."""
@@ -165,7 +175,7 @@ class Tally:
             ELIGIBLE_REPLICAS: bool(self.eligible_samples),
             COPIES: bool(self.copies),
             TRANSFERS: bool(self.transfers),
-            COMPACTED_TOPICS: bool(compacted_topics(self.harness)),
+            COMPACTED_TOPICS: self.has_compaction,
             # A recreation cuts a log into several, of which the counts say nothing.
             IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
         }
@@ -218,6 +228,8 @@ def tally(history: History) -> dict[str, Tally]:
     for name, operation in sorted(controlling, key=lambda each: (each[0], each[1].invoked, each[1].op)):
         if operation.process == NEMESIS:
             tallies[name].nemesis.append(operation)
+        elif operation.f == "alter":
+            tallies[name].altered.append(operation)
         else:
             log = operation.topic, operation.partition
             tallies[name].harness.append(operation)
@@ -233,6 +245,7 @@ def tally(history: History) -> dict[str, Tally]:
             run.leader_samples, run.controller_samples = changed.marks, changed.quorums
             run.group_samples, run.transaction_samples = changed.groups, changed.transactions
             run.eligible_samples = changed.eligibles
+            run.compaction_samples = changed.compactions
     # An event has two stages.
     if stages := max((len(run.nemesis) for run in tallies.values()), default=0):
         for name, by_event in around_faults(history, events=stages // 2).items():
@@ -329,27 +342,30 @@ _TALLY = f"""
             count_if(kind in ('quorum', 'controller') and leader >= 0) as quorums,
             count_if(kind = 'group_state') as groups, count_if(kind = 'transaction') as transactions,
             count_if(kind = 'eligible' and (size(isr) = 0 or get_json_object(value, '$.eligible') <> '[]'))
-                as eligibles
+                as eligibles,
+            count_if(kind = 'settings' and get_json_object(value, "$['cleanup.policy']") like '%compact%')
+                as compactions
         from {{observations}} group by run, topic, partition, if(kind = 'partition', node, null)
     ), parts as (
         select run, sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups,
-            sum(transactions) as transactions, sum(eligibles) as eligibles, collect_set(sampled) as nodes,
+            sum(transactions) as transactions, sum(eligibles) as eligibles, sum(compactions) as compactions,
+            collect_set(sampled) as nodes,
             collect_set(struct(topic, partition)) filter (where marks > 0) as measured,
             0 as leaders, 0 as isrs, null as members
         from answered group by run
         union all
-        select run, 0, 0, 0, 0, 0, array(), array(), count_if(is_changed), 0, null from led group by run
+        select run, 0, 0, 0, 0, 0, 0, array(), array(), count_if(is_changed), 0, null from led group by run
         union all
-        select run, 0, 0, 0, 0, 0, array(), array(), 0, max(changes), null from by_node
+        select run, 0, 0, 0, 0, 0, 0, array(), array(), 0, max(changes), null from by_node
         group by run, topic, partition
         union all
-        select run, 0, 0, 0, 0, 0, array(), array(), 0, 0, isr from {{observations}}
+        select run, 0, 0, 0, 0, 0, 0, array(), array(), 0, 0, isr from {{observations}}
         where kind = 'partition' and isr is not null group by run, isr
     ), changed as (
         select run, sum(leaders) as leaders, sum(isrs) as isrs, min(size(members)) as smallest,
             flatten(collect_list(nodes)) as nodes, array_distinct(flatten(collect_list(members))) as members,
             sum(marks) as marks, sum(quorums) as quorums, sum(groups) as groups, sum(transactions) as transactions,
-            sum(eligibles) as eligibles, flatten(collect_list(measured)) as measured
+            sum(eligibles) as eligibles, sum(compactions) as compactions, flatten(collect_list(measured)) as measured
         from parts group by run
     )
     select run, struct(f, type, n, began, last_begun, logs, sessions, committed, copies, transfers, unlinked,
@@ -358,10 +374,11 @@ _TALLY = f"""
     from counted
     union all
     select run, null, struct(f, op, process, invoked, completed, value, topic, partition), null
-    from {{operations}} where process in ({NEMESIS}, {HARNESS})
+    from {{operations}} where process in ({NEMESIS}, {HARNESS}) or f = 'alter' and type <> 'fail'
     union all
     select run, null, null, struct(
-        leaders, isrs, smallest, nodes, members, marks, quorums, groups, transactions, eligibles, measured
+        leaders, isrs, smallest, nodes, members, marks, quorums, groups, transactions, eligibles, compactions,
+        measured
     ) from changed
 """
 """Rows of three kinds. `counted`: per run, f and type the number, the first and the last invocation (ns), the logs,

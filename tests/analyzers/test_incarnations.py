@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from analyzers.history.incarnations import FOREVER, RECREATE, cuts, topic_changes
 from analyzers.history.sources import Source
@@ -84,3 +85,37 @@ def test_the_end_of_a_recreation_is_unknown_while_the_run_goes_on_and_no_fault_p
 
 def test_most_histories_have_none(tmp_path: Path) -> None:
     assert cuts(topic_changes(NO_SPARK, [source(tmp_path), source(tmp_path, change("created", 1, 2))])) == {}
+
+
+def alter(change: str, invoked: int, completed: int | None, *, type: str = "ok") -> dict[str, Any]:
+    value = json.dumps({"change": change})
+    return {
+        "run": "r", "process": 5, "f": "alter", "topic": "t", "type": type, "invoked": invoked,
+        "completed": completed, "value": value, "op": invoked,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected", "live"),
+    [
+        ([alter("delete", 30, 40), alter("create", 50, 60)], [(30, 60)], [(30, 60)]),
+        ([alter("delete", 30, 40)], [(30, 40)], [(30, FOREVER)]),
+        ([alter("delete", 30, 40), alter("create", 50, None, type="info")], [(30, 40)], [(30, FOREVER)]),
+        ([alter("delete", 30, 40, type="info"), alter("create", 50, 60)], [(30, 60)], [(30, 60)]),
+        ([alter("delete", 30, None, type="info")], [], [(30, FOREVER)]),
+        ([alter("delete", 30, 40, type="fail"), alter("create", 50, 60, type="fail")], [], []),
+        ([alter("create", 10, 20), alter("config", 30, 40)], [], []),
+        (
+            [alter("delete", 30, 40), alter("delete", 50, 60), alter("create", 70, 80)],
+            [(30, 40), (50, 80)],
+            [(30, FOREVER), (50, 80)],
+        ),
+    ],
+    ids=["again", "on demand", "perhaps again", "perhaps deleted", "unknown", "refused", "others", "twice"],
+)
+def test_an_administrator_deletes_a_topic(
+    tmp_path: Path, rows: list[dict[str, Any]], expected: list[Any], live: list[Any]
+) -> None:
+    changes = topic_changes(NO_SPARK, [source(tmp_path, *rows)])
+    for is_complete, spans in ((True, expected), (False, live)):
+        assert cuts(changes, is_complete=is_complete).get(("r", "t"), ()) == tuple(spans)

@@ -13,6 +13,8 @@ from workloads.probes.probe import Ask, Row, Source
 
 SETTINGS = (
     "cleanup.policy",
+    "delete.retention.ms",
+    "min.compaction.lag.ms",
     "min.insync.replicas",
     "retention.bytes",
     "retention.ms",

@@ -63,7 +63,7 @@ def rebalances(tables: Tables) -> int:
         ):
             continue
         is_cooperative = (one["protocol"] or "").startswith("cooperative")
-        count += not is_cooperative and not any(at < one["time"] for at in changes)
+        count += not is_cooperative and not any(at <= one["time"] for at in changes)
     return count
 
 

@@ -47,7 +47,7 @@ def is_unreadable(tables: Tables, rows: list[Row]) -> bool:
     polled = [row["offset"] for row in rows if row["f"] == "poll"]
     one = rows[0]
     if not polled:
-        is_whole = removed_to(tables, one) == 0 and not is_compacted(tables["operations"], one["topic"])
+        is_whole = removed_to(tables, one) == 0 and not is_compacted(tables, one["topic"])
         return is_whole and final_read(tables["operations"], one) is not None
     ranges = [(low, high) for place, _, low, high in spans(tables) if place == log(one)]
     return not is_plain(rows) and any(low <= max(polled) <= high for low, high in ranges)

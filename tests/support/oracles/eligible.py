@@ -49,7 +49,7 @@ def ineligible_leaders(tables: Tables) -> int:
         is_eligible = all(leader in each["eligible"] for each in before)
         is_known = any(leader in each["last_known"] for each in before)
         topic = next(o["topic"] for o in (*samples(tables), *samples(tables, "eligible")) if log(o) == of)
-        is_excused = allows_unclean(tables, topic) or any(since < at for since in forced)
+        is_excused = allows_unclean(tables, topic) or any(since <= at for since in forced)
         count += bool(before) and not (is_eligible or is_known or is_excused)
     return count
 

@@ -19,7 +19,7 @@ def forgotten_change(tables: Tables) -> int:
 
 
 def _lacks_a_change(inspection: Row, changes: list[Row]) -> bool:
-    if not changes or any(a["type"] == "info" or a["completed"] > inspection["invoked"] for a in changes):
+    if not changes or any(a["type"] == "info" or a["completed"] >= inspection["invoked"] for a in changes):
         return False
     changes = sorted(changes, key=lambda a: a["completed"])
     if changes[-1]["change"] == "delete":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from tests.support.oracles.removals import final_read, may_be_removed, top
+from tests.support.oracles.removals import final_read, is_replaced, may_be_removed, top
 from tests.support.oracles.rows import OfRows, Oracle, Row, Tables, intact, log, of_tables, polls, sends
 from tests.support.random_histories.logs import log_history
 
@@ -25,7 +25,7 @@ def final_state(send: Row, tables: Tables) -> str:
         return "unseen"
     known = offset if offset is not None else min((p["offset"] for p in read), default=None)
     if may_be_removed(tables, send, known):
-        return "there" if read else "expired"
+        return "there" if read or is_replaced(tables, send, known or 0) else "expired"
     return "lost-write"
 
 
@@ -62,13 +62,13 @@ def is_lost(value: int, of: Row, tables: Tables) -> bool:
     if may_be_removed(tables, of, max(acked, default=lowest)):
         return False
     asked = [o["invoked"] for o in operations if o["f"] == "phase" and '"final"' in o["value"]]
-    in_time = min(p["completed"] for p in mine) <= min([final["invoked"], *asked])
+    in_time = min(p["completed"] for p in mine) < min([final["invoked"], *asked])
     return (in_time and not is_isolated(final, records)) or lowest < final["end_offset"]
 
 
 def must_be_there(send: Row, final: Row, records: list[Row]) -> bool:
     offset = send["offset"]
-    in_time = send["completed"] <= final["invoked"] and not is_isolated(final, records)
+    in_time = send["completed"] < final["invoked"] and not is_isolated(final, records)
     return in_time or (offset is not None and offset < final["end_offset"])
 
 

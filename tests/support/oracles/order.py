@@ -74,7 +74,7 @@ def poll_skip(within: bool) -> Oracle:
         records, operations = tables["records"], tables["operations"]
         return sum(
             inside == within
-            and not is_compacted(operations, b["topic"])
+            and not is_compacted(tables, b["topic"])
             and between(
                 a,
                 b,
@@ -91,10 +91,11 @@ def poll_skip(within: bool) -> Oracle:
     return count
 
 
-def send_skip(records: list[Row], operations: list[Row]) -> int:
+def send_skip(tables: Tables) -> int:
+    records, operations = tables["records"], tables["operations"]
     known = polls(records) + sends(records, "ok")
     return sum(
-        inside and not is_compacted(operations, b["topic"]) and between(a, b, known)
+        inside and not is_compacted(tables, b["topic"]) and between(a, b, known)
         for a, b, inside in steps(records, operations, "send")
     )
 
@@ -125,13 +126,16 @@ def overtaken_unknown(records: list[Row], _: list[Row]) -> int:
 
 
 RANDOM = log_history
-ORACLES = {"poll-skip": poll_skip(False), "int-poll-skip": poll_skip(True)} | of_tables(
+ORACLES = {
+    "poll-skip": poll_skip(False),
+    "int-poll-skip": poll_skip(True),
+    "int-send-skip": send_skip,
+} | of_tables(
     {
         "nonmonotonic-poll": nonmonotonic("poll", False),
         "int-nonmonotonic-poll": nonmonotonic("poll", True),
         "nonmonotonic-send": nonmonotonic("send", False),
         "int-nonmonotonic-send": nonmonotonic("send", True),
-        "int-send-skip": send_skip,
         "realtime-order": realtime,
         "overtaken-write": overtaken_unknown,
     }

@@ -123,7 +123,7 @@ def before(tables: Tables, row: Row, *kinds: str) -> list[Row]:
     return [
         other
         for other in others(tables, row)
-        if other["kind"] in kinds and other["confirmed"] is not None and other["confirmed"] <= acquired
+        if other["kind"] in kinds and other["confirmed"] is not None and other["confirmed"] < acquired
     ]
 
 

@@ -95,7 +95,7 @@ def lost_at(tables: Tables) -> list[int]:
 
 
 def has_begun(faults: list[int], one: Row) -> bool:
-    return any(began < one["time"] for began in faults)
+    return any(began <= one["time"] for began in faults)
 
 
 def has_cause(tables: Tables, leader: Row) -> bool:

@@ -40,6 +40,21 @@ def log(row: Row) -> tuple[Any, Any]:
     return row["topic"], row["partition"]
 
 
+def without_aborted(records: list[Row]) -> list[Row]:
+    """Without the records of aborted transactions, which are none to readers of committed records and to the
+    cleaner."""
+    aborted = {(log(r), r["value"]) for r in sends(records, "fail") if r["transaction"] is not None}
+    return [r for r in records if (log(r), r["value"]) not in aborted]
+
+
+def uncertain(records: list[Row], of: Row) -> bool:
+    """Whether the record is of a transaction that was aborted or may have been, and no committed reader got it."""
+    mine = [r for r in records if (log(r), r["value"]) == (log(of), of["value"])]
+    return any(s["transaction"] is not None for s in sends(mine, "fail", "info")) and not any(
+        p.get("committed") for p in intact(polls(mine))
+    )
+
+
 def session(row: Row) -> Any:
     return ("process", row["process"]) if row.get("session") is None else ("session", row["session"])
 

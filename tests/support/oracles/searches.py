@@ -27,8 +27,8 @@ def _is_skipped(search: Row, records: list[Row]) -> bool:
         for p in polls(records)
         if (log(p), p["offset"], p["value"]) == (log(search), search["start_offset"], search["value"])
     ]
-    before = any(p["completed"] <= search["invoked"] for p in same)
-    after = any(p["final"] and p["invoked"] >= search["completed"] for p in same)
+    before = any(p["completed"] < search["invoked"] for p in same)
+    after = any(p["final"] and p["invoked"] > search["completed"] for p in same)
     return bool(search["start_offset"] < search["end_offset"] and before and after)
 
 

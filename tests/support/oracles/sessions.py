@@ -49,6 +49,14 @@ def isolated(records: list[Row], operations: list[Row], of: Any) -> bool:
     return bool(reads) or any(session(p) == of and p.get("committed") for p in polls(records))
 
 
+def is_committed(records: list[Row], operations: list[Row], read: Row) -> bool:
+    """Whether a read ended at the last stable offset, as far as anything says so."""
+    reads = [r for r in ok_reads(operations) if session(r) == session(read)]
+    if any("true" in (r.get("value") or "") for r in reads):
+        return "true" in (read.get("value") or "")
+    return any(p.get("committed") for p in polls(records) if session(p) == session(read))
+
+
 def read_your_writes(tables: Tables) -> int:
     records, operations = tables["records"], tables["operations"]
     broken = 0
@@ -58,8 +66,8 @@ def read_your_writes(tables: Tables) -> int:
             for r in ok_reads(operations)
             if session(r) == session(s)
             and log(r) == log(s)
-            and r["invoked"] >= s["completed"]
-            and not is_compacted(operations, s["topic"])
+            and r["invoked"] > s["completed"]
+            and not is_compacted(tables, s["topic"])
             and (s["offset"] or 0) >= removed_to(tables, s)
         ]
         if later:
@@ -80,12 +88,20 @@ def read_your_writes(tables: Tables) -> int:
 def session_nonmonotonic(records: list[Row], operations: list[Row]) -> int:
     broken = 0
     for read in ok_reads(operations):
+        careful = is_committed(records, operations, read)
         same = lambda row, read=read: session(row) == session(read) and log(row) == log(read)  # noqa: E731
-        before = [p["offset"] + 1 for p in polls(records) if same(p) and p["completed"] < read["invoked"]]
+        before = [
+            p["offset"] + 1
+            for p in polls(records)
+            if same(p) and p["completed"] < read["invoked"] and (p.get("committed") or not careful)
+        ]
         before += [
             r["end_offset"]
             for r in ok_reads(operations)
-            if r is not read and same(r) and r["completed"] <= read["invoked"]
+            if r is not read
+            and same(r)
+            and r["completed"] < read["invoked"]
+            and (is_committed(records, operations, r) or not careful)
         ]
         broken += any(end > read["end_offset"] for end in before)
     return broken

@@ -47,7 +47,7 @@ def covers(tables: Tables, reads: list[Row], place: object, offset: int, since: 
         log(read) == place
         and read["end_offset"] > offset
         and read["completed"] >= since
-        and not is_compacted(tables["operations"], read["topic"])
+        and not is_compacted(tables, read["topic"])
         for read in reads
     )
 
@@ -61,7 +61,7 @@ def is_due(tables: Tables, reads: list[Row], rows: list[Row]) -> bool:
     offsets = [row["offset"] for row in rows if row["offset"] is not None]
     one = rows[0]
     if not offsets:
-        is_whole = removed_to(tables, one) == 0 and not is_compacted(tables["operations"], one["topic"])
+        is_whole = removed_to(tables, one) == 0 and not is_compacted(tables, one["topic"])
         return is_whole and final_read(tables["operations"], one) is not None
     return max(offsets) >= removed_to(tables, one) and covers(tables, reads, log(one), max(offsets))
 

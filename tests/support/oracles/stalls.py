@@ -67,7 +67,7 @@ def shown_to_others(own: list[Row], top: int, final: Row | None, tables: Tables)
     """Records above its highest offset that it could have read, too."""
     above = [r for r in tables["records"] if log(r) == log(own[0]) and (r["offset"] or 0) > top]
     others = [r for r in polls(above) if not r["final"]]
-    if all(p.get("committed") for p in own):
+    if any(p.get("committed") for p in own):
         return [r for r in others if r.get("committed")]
     acked = [r for r in sends(above, "ok") if final is not None and r["offset"] < final["end_offset"]]
     return others + acked

@@ -70,7 +70,7 @@ def torn(tables: Tables) -> int:
     for part in parts(tables):
         passed = {r for at, r, low, high in spans(tables) if at == log(part) and part["offset"] is not None
                   and max(low, removed_to(tables, part)) <= part["offset"] <= high}  # fmt: skip
-        if is_compacted(tables["operations"], part["topic"]):
+        if is_compacted(tables, part["topic"]):
             continue
         missed = passed - {reader(p) for p in committed_reads(tables, part)}
         others = [o for o in parts(tables) if o["transaction"] == part["transaction"]]

@@ -8,11 +8,22 @@ from hypothesis import strategies as st
 
 from tests.support.random_histories.logs import SPAN, spread
 from tests.support.stories.removals import created
+from tests.support.stories.settings import altered
 
 KEY = st.sampled_from([None, 4, 4, 5, 5])
 TOMBSTONE = st.sampled_from([False, None, True, True])
 TRANSACTION = st.sampled_from([None, None, 70])
 RARELY = st.sampled_from([0] * 19 + [1])
+POLICY = st.sampled_from(["compact"] * 4 + ["delete"])
+LAG = st.sampled_from([{}] * 4 + [{"min_compaction_lag_ms": "0"}, {"min_compaction_lag_ms": "86400000"}])
+CHANGES = st.sampled_from([
+    *[[]] * 4,
+    [{"cleanup.policy": "compact"}],
+    [{"cleanup.policy": "delete", "retention.ms": None}],
+    [{"min.compaction.lag.ms": "0"}, {"cleanup.policy": "compact", "min.compaction.lag.ms": "86400000"}],
+    [{"delete.retention.ms": "0", "min.compaction.lag.ms": None}],
+])  # fmt: skip
+"""Settings that an administrator changed, by change."""
 RETENTION = st.sampled_from(["0", "86400000"])
 
 
@@ -20,7 +31,10 @@ RETENTION = st.sampled_from(["0", "86400000"])
 def compacted_history(draw: st.DrawFn, story: Any) -> Any:
     """Few keys and offsets, so that most of them have tombstones and readers that passed these."""
     s = story()
-    created(s, at=(0, 0), cleanup_policy="compact", delete_retention_ms=draw(RETENTION))
+    config = {"delete_retention_ms": draw(RETENTION)} | draw(LAG)
+    created(s, at=(0, 0), cleanup_policy=draw(POLICY), **config)
+    for changed in draw(CHANGES):
+        altered(s, kind=draw(st.sampled_from(["ok", "ok", "info", "fail"])), at=draw(SPAN), config=changed)
     written = []
     for sequence in range(draw(st.sampled_from([3, 6, 8, 8]))):
         one = {"key": draw(KEY), "tombstone": draw(TOMBSTONE), "partition": draw(RARELY)}

@@ -10,6 +10,10 @@ from analyzers.facts.waits import GRAIN
 from tests.support.random_histories.transactions import OFFSET, SPAN, TIME
 from tests.support.stories.groups import commit, died, member
 
+ABORTED, OPEN = 1 << 40, 1 << 40 | 1
+VALUE = st.sampled_from([None] * 6 + [ABORTED, OPEN])
+"""None: the payload is not of the run, but shows that a record is there."""
+
 
 def group(process: int) -> str:
     return "h" if process == 7 else "g"
@@ -47,9 +51,11 @@ def group_history(draw: st.DrawFn, story: Any) -> Any:
         more = {"generation": draw(generations), "reset": draw(st.integers(0, 5)) == 0, "kind": draw(kinds)}
         more["transaction"] = draw(st.sampled_from([None, None, 8]))
         commit(s, process, draw(OFFSET), draw(SPAN), group=group(process), **more)
+    for value, kind in ((ABORTED, "fail"), (OPEN, "info")):
+        s.send(value, None, at=(0, 1), type=kind, transaction=70)
     for number in range(draw(st.integers(3, 12))):
         s.poll(
-            None,
+            draw(VALUE),
             draw(OFFSET),
             at=draw(SPAN),
             op=1000 + number // 2,

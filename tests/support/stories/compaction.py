@@ -99,18 +99,45 @@ def group_committed_beyond_what_was_replaced(s: Any) -> Any:
     return positions.committed_records_that_it_got_later(created(s, at=(0, 0), **COMPACT))
 
 
+def overwritten_by_what_an_aborted_transaction_wrote(s: Any) -> Any:
+    """The final read, without isolation, found that record. The cleaner leaves it out."""
+    created(s, **COMPACT).send(ONE, 0, key=4).send(ONE + 1, None, key=4, type="fail", transaction=8)
+    return s.final({1: ONE + 1}, end=2)
+
+
+def overwritten_by_what_may_have_been_aborted(s: Any) -> Any:
+    created(s, **COMPACT).send(ONE, 0, key=4).send(ONE + 1, None, key=4, type="info", transaction=8)
+    return s.final({1: ONE + 1}, end=2)
+
+
+def overwritten_by_a_failed_send_that_is_there(s: Any) -> Any:
+    """It was in no transaction: the record is in the log, whatever its client believes."""
+    created(s, **COMPACT).send(ONE, 0, key=4).send(ONE + 1, None, key=4, type="fail")
+    return s.final({1: ONE + 1}, end=2)
+
+
+def aborted_record_of_a_key_gone(s: Any) -> Any:
+    """A reader without isolation got it before the cleaner removed it."""
+    created(s, **COMPACT).send(ONE, 0, key=4).send(ONE + 1, None, key=4, type="fail", transaction=8)
+    return s.poll(ONE, 0, key=4).poll(ONE + 1, 1, key=4).final({0: ONE}, end=2)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     replaced: {},
-    replaced_unread: {"expired": 1},
+    replaced_unread: {},
     replaced_by_a_tombstone: {"foreign-record": 1},
     replaced_before_another_reader_came: {},
-    newest_of_its_key_lost: {"lost-write": 1, "expired": 1},
+    newest_of_its_key_lost: {"lost-write": 1},
     without_a_key_lost: {"lost-write": 1},
     replaced_although_nothing_may_go: {"lost-write": 1},
     of_another_log: {"lost-write": 1},
-    replaced_by_what_nobody_read: {"lost-write": 1, "expired": 1},
+    replaced_by_what_nobody_read: {"lost-write": 1},
     aborted_record_replaces_nothing: {"lost-write": 1},
-    replaced_beside_a_topic_with_compaction: {"lost-write": 1, "expired": 1},
+    overwritten_by_what_an_aborted_transaction_wrote: {"lost-write": 1},
+    overwritten_by_what_may_have_been_aborted: {},
+    overwritten_by_a_failed_send_that_is_there: {"G1a": 1},
+    aborted_record_of_a_key_gone: {},
+    replaced_beside_a_topic_with_compaction: {"lost-write": 1},
     torn_beside_a_topic_with_compaction: {"torn-transaction": 1, "poll-skip": 1},
     torn_by_compaction: {},
     group_began_behind_what_was_replaced: {},

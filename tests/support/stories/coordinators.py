@@ -106,7 +106,13 @@ def generation_that_went_back(s: Any) -> Any:
 
 
 def rebalance_without_a_cause(s: Any) -> Any:
-    """A sample without a generation does not count, nor do the creation of a topic and a fault that begins now."""
+    """A sample without a generation does not count, nor do the creation of a topic and a fault that begins later."""
+    classic(classic(classic(created(s), 20, 4), 40, None, ("a",)), 60, 5)
+    return written_again(classic(fault(s, "kill", 66), 80, 5))
+
+
+def rebalance_when_a_fault_began(s: Any) -> Any:
+    """At the nanosecond of the answer."""
     classic(classic(classic(created(s), 20, 4), 40, None, ("a",)), 60, 5)
     return written_again(classic(fault(s, "kill", 65), 80, 5))
 
@@ -218,6 +224,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     group_epoch_of_an_unknown_process: {},
     generation_that_went_back: {"group-epoch-regression": 1},
     rebalance_without_a_cause: {"unexplained-rebalance": 1},
+    rebalance_when_a_fault_began: {},
     rebalance_after_a_fault: {},
     rebalance_after_more_partitions: {},
     rebalances_with_a_cause: {},

@@ -287,12 +287,56 @@ def one_of_two_keys_may_have_been_written_again(s: Any) -> Any:
     return final(read(s, 0, 2, 3), 1, 2, 4, end=5)
 
 
+def reader_passed_an_aborted_tombstone(s: Any) -> Any:
+    """Other readers without isolation got it: the key is alive."""
+    write(compacted(s), 0, 2)
+    s.send(ONE + 1, 1, type="fail", transaction=70, **RECORDS[1])
+    return final(read(read(s, 0, 1, 2), 0, 2, process=11), 0, 2)
+
+
+def reader_has_an_aborted_value_behind_the_tombstone(s: Any) -> Any:
+    """What the key has for it is the value before: it never got the tombstone."""
+    deleted(s).send(ONE + 6, 6, type="fail", transaction=70, **RECORDS[6])
+    return final(read(s, 0, 2, 6), 1, 2, end=7)
+
+
+def reader_passed_a_tombstone_that_may_have_been_aborted(s: Any) -> Any:
+    """The cleaner may have removed it because it was."""
+    write(write(write(compacted(s), 0), 1, type="info", transaction=70), 2)
+    return final(read(read(s, 0, 1, 2), 0, 2, process=11), 0, 2)
+
+
+def value_lost_behind_a_tombstone_that_was_polled(s: Any) -> Any:
+    """The tombstone was not acknowledged, and a poll shows where it was: before the last value of the key."""
+    write(write(write(compacted(s, retention="0"), 0), 1, type="info"), 2, 6)
+    return final(read(s, 1, 2), 2, end=7)
+
+
+def value_lost_behind_a_tombstone_that_its_reader_does_not_know(s: Any) -> Any:
+    """Only the send says that it is a tombstone."""
+    write(write(write(compacted(s, retention="0"), 0), 1, type="info"), 2, 6)
+    return final(read(read(s, 1, tombstone=None), 2), 2, end=7)
+
+
+def value_before_a_tombstone_that_was_polled(s: Any) -> Any:
+    """Both are gone, and may be."""
+    write(write(write(compacted(s, retention="0"), 0), 1, type="info"), 2)
+    return final(read(s, 1, 2), 2)
+
+
+def value_of_a_key_with_an_acknowledged_tombstone_at_a_polled_offset(s: Any) -> Any:
+    """The acknowledgement lacks the offset, which a poll shows."""
+    write(compacted(s, retention="0"), 0, 2)
+    s.send(ONE + 1, None, **RECORDS[1]).send(ONE + 6, 6, **RECORDS[6])
+    return final(read(s, 1, 2), 2, end=7)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     reader_passed_the_tombstone: {"risen-key": 1},
     reader_passed_a_tombstone_of_unknown_outcome: {"risen-key": 1},
     reader_passed_what_a_failed_send_follows: {"risen-key": 1},
     log_has_the_value_again: {"risen-key": 1, "lost-write": 1},
-    log_has_the_value_although_the_tombstone_may_go: {"risen-key": 1, "expired": 1},
+    log_has_the_value_although_the_tombstone_may_go: {"risen-key": 1},
     reader_of_committed_records_passed_the_tombstone: {"risen-key": 1},
     reader_passed_what_a_reader_of_committed_records_got: {"risen-key": 1},
     two_keys_and_two_readers: {"risen-key": 3},
@@ -303,15 +347,22 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     may_have_been_written_again_at_a_known_offset: {},
     reader_passed_the_tombstone_of_a_key_with_a_foreign_record: {"risen-key": 1, "foreign-record": 1},
     one_of_two_keys_may_have_been_written_again: {"risen-key": 1},
+    reader_passed_an_aborted_tombstone: {},
+    reader_has_an_aborted_value_behind_the_tombstone: {"risen-key": 1},
+    reader_passed_a_tombstone_that_may_have_been_aborted: {},
+    value_lost_behind_a_tombstone_that_was_polled: {"lost-write": 1},
+    value_lost_behind_a_tombstone_that_its_reader_does_not_know: {"lost-write": 1},
+    value_before_a_tombstone_that_was_polled: {},
+    value_of_a_key_with_an_acknowledged_tombstone_at_a_polled_offset: {"lost-write": 1},
     reader_got_the_tombstone: {},
     reader_got_the_tombstone_without_knowing_it: {},
     reader_passed_tombstone_and_value: {},
     reader_stopped_before_the_tombstone: {},
     reader_went_elsewhere: {},
-    written_again: {"expired": 1},
+    written_again: {},
     read_again: {},
     may_have_been_written_again: {},
-    written_again_at_an_unknown_offset: {"expired": 1},
+    written_again_at_an_unknown_offset: {},
     reader_has_an_earlier_tombstone: {},
     tombstone_in_another_log: {},
     tombstone_that_no_reader_of_committed_records_got: {},
@@ -327,7 +378,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     tombstone_gone_although_its_time_is_unknown: {},
     tombstone_of_unknown_outcome_may_have_gone: {},
     tombstone_of_unknown_outcome_has_to_stay: {"lost-write": 1},
-    value_behind_a_tombstone_is_lost: {"lost-write": 1, "expired": 2},
+    value_behind_a_tombstone_is_lost: {"lost-write": 1},
     failed_tombstone_removes_nothing: {"lost-write": 1},
     tombstone_beside_a_topic_that_forgets_them: {"lost-write": 1},
 }

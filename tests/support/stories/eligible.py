@@ -150,6 +150,11 @@ def ineligible_leader_after_a_forced_election(s: Any) -> Any:
 
 
 def ineligible_leader_before_a_forced_election(s: Any) -> Any:
+    return written_again(of_fault(ineligible(s), "elect", 46, {"election": "unclean"}))
+
+
+def ineligible_leader_when_an_election_was_forced(s: Any) -> Any:
+    """At the nanosecond of the answer that named the leader."""
     return written_again(of_fault(ineligible(s), "elect", 45, {"election": "unclean"}))
 
 
@@ -174,4 +179,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     ineligible_leader_where_another_topic_allows_them: {"ineligible-leader": 1},
     ineligible_leader_after_a_forced_election: {},
     ineligible_leader_before_a_forced_election: {"ineligible-leader": 1},
+    ineligible_leader_when_an_election_was_forced: {},
 }

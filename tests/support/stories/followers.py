@@ -146,6 +146,11 @@ def follower_at_the_nanosecond_of_a_fault(s: Any) -> Any:
     return written_again(followed(s, 4 * S, 6))
 
 
+def follower_just_before_a_fault(s: Any) -> Any:
+    fault(settled(s), "wipe", 4 * S + 6)
+    return written_again(followed(s, 4 * S, 6))
+
+
 def follower_of_a_later_leader_with_all_that_was_replicated(s: Any) -> Any:
     led(settled(s), 5 * S, 7, 7, epoch=5, isr=[1, 2])
     return written(followed(s, 6 * S, 6, epoch=5))
@@ -289,7 +294,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     follower_of_a_partition_beside_another_one: {"replica-below-watermark": 1},
     follower_of_a_topic_beside_another_one: {},
     follower_that_has_more_than_others: {},
-    follower_at_the_nanosecond_of_a_fault: {"replica-below-watermark": 1},
+    follower_at_the_nanosecond_of_a_fault: {},
+    follower_just_before_a_fault: {"replica-below-watermark": 1},
     follower_of_a_later_leader_with_all_that_was_replicated: {"replica-below-watermark": 1},
     leader_that_lacks_records_in_its_epoch: {},
     follower_of_a_leader_that_lacks_records: {"leader-below-watermark": 1},

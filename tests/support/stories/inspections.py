@@ -47,9 +47,26 @@ def kept_a_topic_that_was_deleted(s: Any) -> Any:
 
 
 def forgot_a_topic_that_was_created_again(s: Any) -> Any:
+    altered(created(s), "delete", (11, 20))
+    return inspected(created(s, (21, 49)), False)
+
+
+def created_when_the_inspection_began(s: Any) -> Any:
     """The inspection began at the nanosecond in which the creation was acknowledged."""
     altered(created(s), "delete", (11, 20))
     return inspected(created(s, (21, 50)), False)
+
+
+def set_to_the_default(s: Any) -> Any:
+    """Nobody knows what that is. Another change says what the setting is by its name."""
+    altered(created(s), "config", (11, 20), config={"retention.ms": None})
+    inspected(s, True, at=(21, 25))
+    altered(s, "config", (26, 30), config={"retention.ms": "70"})
+    return inspected(s, True, retention=70)
+
+
+def forgot_a_setting_that_was_named(s: Any) -> Any:
+    return inspected(altered(created(s), "config", (11, 20), config={"retention.ms": "70"}), True)
 
 
 def forgot_a_topic_after_an_inspection_without_an_answer(s: Any) -> Any:
@@ -125,6 +142,9 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     forgot_a_topic: {"forgotten-change": 1},
     kept_a_topic_that_was_deleted: {"forgotten-change": 1},
     forgot_a_topic_that_was_created_again: {"forgotten-change": 1},
+    created_when_the_inspection_began: {},
+    set_to_the_default: {},
+    forgot_a_setting_that_was_named: {"forgotten-change": 1},
     forgot_a_topic_after_an_inspection_without_an_answer: {"forgotten-change": 1},
     forgot_partitions: {"forgotten-change": 1},
     forgot_a_setting: {"forgotten-change": 2},

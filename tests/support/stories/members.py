@@ -120,7 +120,12 @@ def commit_went_back_after_a_reset(s: Any) -> Any:
 
 
 def commit_went_back_before_a_reset(s: Any) -> Any:
-    """The reset began in the nanosecond in which the commit was over."""
+    commit(log(s, 1), 5, 5, (10, 20)), commit(s, 5, 3, (30, 40))
+    return commit(s, 5, 9, (41, 50), reset=True)
+
+
+def commit_went_back_when_a_reset_began(s: Any) -> Any:
+    """In the nanosecond in which the commit was over: the reset may have come first."""
     commit(log(s, 1), 5, 5, (10, 20)), commit(s, 5, 3, (30, 40))
     return commit(s, 5, 9, (40, 50), reset=True)
 
@@ -156,6 +161,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     polled_again_after_a_failed_reset: {"excess-duplicates": 1},
     commit_went_back_after_a_reset: {"commit-regression": 1},
     commit_went_back_before_a_reset: {"commit-regression": 1},
+    commit_went_back_when_a_reset_began: {},
     commit_went_back_after_one_beside_a_reset: {},
     higher_commits_had_no_effect: {},
 }

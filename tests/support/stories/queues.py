@@ -325,7 +325,7 @@ def held_in_two_topics(s: Any) -> Any:
 
 
 def again(
-    s: Any, kind: str = "accept", *, answer: str | None = "ok", since: int = 50, count: int = 2, more: int = 0
+    s: Any, kind: str = "accept", *, answer: str | None = "ok", since: int = 51, count: int = 2, more: int = 0
 ) -> Any:
     """All were acknowledged at 40 to 50, and the last one of them is delivered again."""
     took(fed(s), 0, 1, 2)
@@ -341,7 +341,7 @@ def accepted_and_delivered_again(s: Any) -> Any:
 
 def accepted_and_delivered_again_to_one_that_never_acknowledged(s: Any) -> Any:
     said(got(took(fed(s), 0, 1, 2), 3, 200), 3, 200)
-    return ended(got(s, 3, 201, (60, 70), count=2, since=50, process=6))
+    return ended(got(s, 3, 201, (60, 70), count=2, since=51, process=6))
 
 
 def accepted_and_delivered_again_with_an_unknown_end(s: Any) -> Any:
@@ -375,8 +375,8 @@ def released_and_delivered_again(s: Any) -> Any:
 
 
 def accepted_and_already_acquired(s: Any) -> Any:
-    """The second one may have acquired it before, and have lost its lock."""
-    return ended(again(s, since=49))
+    """The second one may have acquired it before, and have lost its lock: at the nanosecond of the confirmation."""
+    return ended(again(s, since=50))
 
 
 def accepted_without_a_confirmation_and_again(s: Any) -> Any:
@@ -409,7 +409,7 @@ def released_without_a_confirmation_and_the_same_count(s: Any) -> Any:
 
 
 def released_and_already_acquired_with_the_same_count(s: Any) -> Any:
-    return ended(again(s, "release", count=1, since=49))
+    return ended(again(s, "release", count=1, since=50))
 
 
 def released_and_the_same_count_soon_after_a_fault(s: Any) -> Any:

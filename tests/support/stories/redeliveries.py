@@ -53,9 +53,9 @@ def got_twice_in_one_generation(s: Any) -> Any:
 
 
 def polled_below_while_it_was_assigned(s: Any) -> Any:
-    """The poll that was over before the assignment was complete belongs to no assignment for certain."""
+    """The poll that was not over after the assignment was complete belongs to no assignment for certain."""
     continued(committed(s), 1)
-    return again(again(s, 0, (46, 49)), 1, (47, 50))
+    return again(again(s, 0, (46, 50)), 1, (47, 51))
 
 
 def polled_first_below_the_commit_by_another_member_than_its_writer(s: Any) -> Any:

@@ -154,8 +154,15 @@ def leader_after_the_loss_of_a_disk(s: Any) -> Any:
 
 def leader_before_the_loss_of_a_disk(s: Any) -> Any:
     led(s, 20, 7, 9, isr=[1])
-    fault(s, "wipe", 45)
+    fault(s, "wipe", 46)
     return written(led(s, 40, 0, 0, epoch=5, isr=[1]))
+
+
+def leader_at_the_loss_of_a_disk(s: Any) -> Any:
+    """The fault began at the nanosecond of the answer."""
+    led(s, 20, 7, 9, isr=[1])
+    fault(s, "wipe", 45)
+    return written_again(led(s, 40, 0, 0, epoch=5, isr=[1]))
 
 
 def leader_after_a_restart(s: Any) -> Any:
@@ -326,6 +333,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     leader_that_was_asked_when_the_answer_before_it_arrived: {},
     leader_after_the_first_of_two_losses: {"unclean-truncation": 1},
     leader_after_the_loss_of_a_disk: {"unclean-truncation": 1},
+    leader_at_the_loss_of_a_disk: {"unclean-truncation": 1},
     leader_before_the_loss_of_a_disk: {"leader-below-watermark": 1},
     leader_after_a_restart: {"leader-below-watermark": 1},
     leader_with_all_that_was_replicated: {},

@@ -52,7 +52,14 @@ def searched_too_far_back(s: Any) -> Any:
 
 
 def searched_too_far_forward_twice(s: Any) -> Any:
-    """The poll completed at the nanosecond in which the search began, and the final read began when it ended."""
+    searched(polled(s), 0, 1), searched(s, 2, 3, at=(33, 40))
+    s.now = 40
+    return final(s)
+
+
+def searched_when_the_poll_completed(s: Any) -> Any:
+    """Whether the record was there before the search is not known, nor whether it was there afterwards: the poll
+    completed at the nanosecond in which one search began, and the final read began when the other one ended."""
     searched(polled(s, until=31), 0, 1), searched(s, 2, 3, at=(33, 40))
     s.now = 39
     return final(s)
@@ -113,6 +120,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     searched_too_far_forward: {"wrong-offset-for-time": 1},
     searched_too_far_back: {"wrong-offset-for-time": 1},
     searched_too_far_forward_twice: {"wrong-offset-for-time": 2},
+    searched_when_the_poll_completed: {},
     searched_too_far_back_for_a_record_that_nobody_got: {"wrong-offset-for-time": 1, "lost-write": 1},
     searched_well: {},
     searched_without_an_answer: {},

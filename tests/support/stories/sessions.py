@@ -12,13 +12,13 @@ READ = {"f": "read", "session": 7, "process": 20}
 
 def own_write_missed(s: Any) -> Any:
     s.send(ONE, 0, session=7, at=(1, 10))
-    s.operation(**READ, start_offset=0, end_offset=0, at=(10, 20))
+    s.operation(**READ, start_offset=0, end_offset=0, at=(11, 20))
     return s.final({0: ONE}, end=1)
 
 
 def own_write_found_too_late(s: Any) -> Any:
     s.send(ONE, 0, session=7, at=(1, 10))
-    s.operation(**READ, start_offset=0, end_offset=0, at=(10, 20))
+    s.operation(**READ, start_offset=0, end_offset=0, at=(11, 20))
     s.poll(ONE, 0, process=21, session=7, at=(21, 25))
     s.operation(**READ | {"process": 21}, start_offset=0, end_offset=1, at=(20, 30))
     return s.final({0: ONE}, end=1)

@@ -114,7 +114,7 @@ def survey(lines: Iterable[Line], problems: Problems) -> Survey:
                 keyed.setdefault(fields["topic"], line.number)
         elif "op" in fields:
             _take_operation(found, line, problems)
-        if line.kind.f == "topic":
+        if line.kind.f == "topic" or (fields.get("kind") == "settings" and "topic" in fields):
             described.add(fields["topic"])
         if line.kind.f == "poll":
             at = fields["invoked"], fields.get("index", NEVER), NEVER

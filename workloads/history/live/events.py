@@ -23,8 +23,8 @@ from workloads.history.live.columns import (
 from workloads.history.live.recent import LONGEST, READING_SPAN, SPAN
 from workloads.history.schema import OPERATIONS
 
-OF_TOPICS = ("topic", "recreate-topic")
-"""Kinds that say which logs there are: they count for the whole run."""
+OF_TOPICS = ("topic", "alter", "recreate-topic")
+"""Kinds that say which logs there are, and with which settings: they count for the whole run."""
 
 REMOVES = '"removes_records": true'
 """In the value of a fault that may remove records, which counts for the whole run as well."""
