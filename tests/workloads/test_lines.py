@@ -17,7 +17,7 @@ from workloads.history.lines.export import export_lines
 from workloads.history.lines.fields import Field, Kind
 from workloads.history.lines.imports import Imported, import_lines, sent_lines
 from workloads.history.lines.kinds import KINDS, RECORD
-from workloads.history.lines.parse import BadLines
+from workloads.history.lines.parse import RECORD_FIELDS, BadLines
 from workloads.history.lines.types import Type
 from workloads.history.schema import HARNESS, NEMESIS, VALUE_BITS
 
@@ -283,6 +283,38 @@ def test_the_numbers_of_an_exported_run_are_kept(tmp_path: Path) -> None:
 def test_times_have_the_unit_of_line_1(tmp_path: Path, unit: str, at: int, ns: int) -> None:
     _, table = imported(tmp_path, send("a", at, 0), header={"kafkacheck_history": 1, "unit": unit})
     assert table("records")[0]["invoked"] == ns
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.f)
+def test_every_time_and_duration_has_the_unit_of_line_1(tmp_path: Path, kind: Kind) -> None:
+    """A line in us, and the same one in ns."""
+    found = []
+    for unit, factor in (("us", 1), ("ns", 1000)):
+        line = {name: in_ns(kind.by_name.get(name), each, factor) for name, each in full(kind).items()}
+        if kind.f == "poll":
+            line["records"] = [
+                {
+                    name: in_ns(fields, record[name], factor)
+                    for name, fields in RECORD_FIELDS.items()
+                    if name in record
+                }
+                for record in line["records"]
+            ]
+        topic = {"f": "topic", "topic": line.get("topic", "t"), "invoked": 0}
+        (tmp_path / unit).mkdir()
+        header = {"kafkacheck_history": 1, "unit": unit}
+        _, table = imported(tmp_path / unit, *([] if kind.f == "topic" else [topic]), line, header=header)
+        found.append({name: table(name) for name in schema.TABLES})
+    assert found[0] == found[1]
+
+
+def in_ns(field: Field | None, value: Any, factor: int) -> Any:
+    """A value in us, in a unit that is so many times as small if it is a time."""
+    if field is None or field.type not in (types.TIME, types.LOCK, types.SPANS):
+        return value
+    if isinstance(value, dict):
+        return {name: [each * factor for each in span] for name, span in value.items()}
+    return min(value, 1_000_000_000) * factor
 
 
 def test_times_with_decimals_are_exact(tmp_path: Path) -> None:
