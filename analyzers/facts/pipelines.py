@@ -37,7 +37,7 @@ INPUTS = f"""
             min(offset) filter (where f = 'poll') as offset, max(offset) filter (where f = 'poll') as last_offset,
             min(invoked) filter (where f = 'send') as fed,
             bool_or({MAYBE_ABORTED}) filter (where f = 'send') as maybe_aborted,
-            coalesce(bool_or(committed) filter (where f = 'poll'), false) as isolated,
+            coalesce(bool_or(committed), false) as isolated,
             max(key) as key
         from {{records}} left semi join pipelines using (run, topic, partition)
         where f = 'send' or (final and {POLLED})

@@ -139,7 +139,7 @@ def noted(tmp_path: Path, text: str) -> Notes:
 
 def test_times_that_go_back_are_a_warning(tmp_path: Path) -> None:
     """The rows keep their order. Of two steps back, the larger one is by 52.5 ms. A row may have no time."""
-    times = [60_000_000, None, 7_500_000, 8_000_000, 7_999_999]
+    times = [60_000_000, None, 7_500_000.25, 8_000_000, 7_999_999]
     rows = [row(process=process, time=time, index=process) for process, time in enumerate(times)]
     (warning,) = noted(tmp_path, "\n".join(rows)).warnings()
     assert warning == (

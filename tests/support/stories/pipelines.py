@@ -494,6 +494,13 @@ def aborted_with_two_outputs(s: Any) -> Any:
     return application(made(fed_by_a_transaction(s, "fail"), 0, 1, 1), "exactly-once", position=3)
 
 
+def polled_in_a_transaction_of_unknown_outcome(s: Any) -> Any:
+    """By a poll of unknown outcome, which shows no write. Its transaction says nothing about the input."""
+    fed(s, found=2).poll(ONE + 2, 2, process=99, final=True, type="info", transaction=101)
+    s.operations[-1]["end_offset"] = 3
+    return application(made(s, 0, 1), position=3)
+
+
 def committed_without_an_output(s: Any) -> Any:
     return application(made(fed_by_a_transaction(s, "ok"), 0), position=3, isolation="read_committed")
 
@@ -568,6 +575,7 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     aborted_without_an_output_of_an_application_that_reads_it: {"missing-output": 1},
     aborted_and_not_passed: {},
     aborted_with_two_outputs: {"duplicate-output": 1},
+    polled_in_a_transaction_of_unknown_outcome: {"lost-write": 1, "missing-output": 1},
     committed_without_an_output: {"missing-output": 1},
     unknown_without_an_output: {},
     unknown_and_read_as_committed_without_an_output: {"missing-output": 1},
