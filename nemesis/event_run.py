@@ -42,6 +42,8 @@ class EventRun:
     def __init__(self, event: Event, now: Callable[[], int], start: Start) -> None:
         self.event = event
         self.contexts: tuple[FaultContext, ...] = ()
+        self.without = ""
+        """That its trigger did not come, where it comes without."""
         self.planned: float | None = None
         """When it should begin, in seconds of the clock; None until that is known."""
         self.began: int | None = None

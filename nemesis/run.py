@@ -179,12 +179,14 @@ class Nemesis:
         except NeverComes as problem:
             self._give_up(run, f"{trigger.moment} never comes: {problem}", watch)
             return False
-        if came is None:
+        if came is None and (self._clock.is_ending or not trigger.or_without):
             if not self._clock.is_ending:
                 self._give_up(run, f"{trigger.moment} did not come within {trigger.limit:g} s", watch)
             return False
-        run.planned = came + run.event.at
-        if run.event.at:
+        if came is None:
+            run.without = f"{trigger.moment} did not come within {trigger.limit:g} s; the fault comes without it"
+        run.planned = (self._clock.seconds() if came is None else came) + run.event.at
+        if came is None or run.event.at:
             watch.release()
         return True
 
@@ -264,6 +266,8 @@ class Nemesis:
             proof = self._prove(run)
             if watch is not None and watch.met is not None:
                 proof = replace(proof, evidence={**proof.evidence, "met": watch.met})
+            elif run.without:
+                proof = replace(proof, evidence={**proof.evidence, "trigger": run.without})
         except Unresolved as problem:
             proof = Proof(False, {"unresolved": str(problem)})
         except Exception as problem:

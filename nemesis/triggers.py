@@ -23,7 +23,7 @@ ALLOWED = (
     "'rebalance:<group>', 'transaction:<id>'; of an instance of an application: "
     "'uncommitted-output:app:<instance>', 'committed-ahead:app:<instance>', 'open-transaction:app:<instance>', "
     "'in-flight:app:<instance>', 'revocation:app:<instance>'; each may end with ' from <seconds>', "
-    "' within <seconds>' or both"
+    "' within <seconds>' or both; with ' or after <seconds>' in place of within, the event then comes without it"
 )
 
 _WORDS = first_words(ALLOWED)
@@ -51,7 +51,7 @@ Look = tuple[Callable[[], Any], Callable[[Any], bool], Callable[[Any], str]]
 """What is observed, whether the moment has come, and the words for what was seen: as `Observed` takes them."""
 
 _SECONDS = r"([0-9]+(?:\.[0-9]+)?)"
-_TIMED = re.compile(rf"(\S+)(?: from {_SECONDS})?(?: within {_SECONDS})?")
+_TIMED = re.compile(rf"(\S+)(?: from {_SECONDS})?(?: (within|or after) {_SECONDS})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,7 @@ class Trigger:
     instance   number of an instance of an application.
     begin      seconds, from the start of the schedule, from which on it is waited for.
     limit      seconds after that for which it is waited for.
+    or_without  whether the event comes without it then.
     """
 
     kind: str
@@ -76,15 +77,17 @@ class Trigger:
     instance: int | None = None
     begin: float = 0.0
     limit: float = TRIGGER_LIMIT
+    or_without: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Trigger:
         """Raises ValueError naming the text and what is allowed."""
         if isinstance(text, str):
             if (match := _TIMED.fullmatch(text)) and (match[2] or match[3]):
-                begin, limit = float(match[2] or 0), float(match[3] or TRIGGER_LIMIT)
+                begin, limit = float(match[2] or 0), float(match[4] or TRIGGER_LIMIT)
                 if begin <= LONGEST and 0 < limit <= LONGEST:
-                    return replace(cls.parse(match[1]), begin=begin, limit=limit)
+                    without = match[3] == "or after"
+                    return replace(cls.parse(match[1]), begin=begin, limit=limit, or_without=without)
             if text == "controller-change":
                 return cls(kind=text)
             if match := _ACKS.fullmatch(text):
@@ -100,6 +103,8 @@ class Trigger:
 
     def __str__(self) -> str:
         begin = f" from {self.begin:g}" if self.begin else ""
+        if self.or_without:
+            return f"{self.moment}{begin} or after {self.limit:g}"
         return self.moment + begin + (f" within {self.limit:g}" if self.limit != TRIGGER_LIMIT else "")
 
     @property

@@ -107,7 +107,11 @@ try:
     worker.start()
     consumer.subscribe([source], **({"on_revoke": give_back, "on_lost": lose} if mended else {}))
     while running:
-        (consumer.pause if len(waiting) >= MOST else consumer.resume)(consumer.assignment())
+        if len(waiting) >= MOST:
+            consumer.pause(consumer.assignment())
+            while running and waiting:
+                waiting.extend([[order] for order in consumer.consume(num_messages=1, timeout=0.05)])
+            consumer.resume(consumer.assignment())
         orders = consumer.consume(num_messages=50, timeout=0.2)
         if any(order.error() for order in orders):
             raise KafkaException(orders[-1].error())

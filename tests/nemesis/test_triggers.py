@@ -20,6 +20,7 @@ GOOD = [
     "acks:5 within 2.5", "rebalance:readers within 120", "uncommitted-output:app:0",
     "committed-ahead:app:12 within 9", "open-transaction:app:1", "revocation:app:0",
     "in-flight:app:0 from 12.5 within 15", "isr-shrink from 3",
+    "committed-ahead:app:0 from 3 or after 9.5", "isr-shrink or after 60",
 ]  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def test_a_trigger_is_its_text(text) -> None:
     | st.sampled_from(["acks", "acks:0", "acks:-1", "acks:1.5", "isr-shrink:", "isr-full:a-", "controller-change:1",
                        "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1", "acks:1 within",
                        "acks:1 within 0", "acks:1 within -1", "acks:1 within 5s", "acks:1 within 1 within 2",
-                       "acks:1 within 2 from 1", "acks:1 from", "acks:1 from -1", "within 5",
+                       "acks:1 within 2 from 1", "acks:1 or after", "acks:1 or after 5 within 2", "acks:1 from", "acks:1 from -1", "within 5",
                        "acks:1 within 99999999999", "committed-ahead", "committed-ahead:app", "revocation:1",
                        "open-transaction:app:x"])
     | st.none() | st.integers()
@@ -288,6 +289,15 @@ def test_a_trigger_is_waited_for_from_a_time_on(fake_run) -> None:
 def test_an_event_with_a_trigger_may_begin_until_its_limit(first, second, overlap) -> None:
     assert first.overlaps(second) is overlap
     assert second.overlaps(first) is overlap
+
+
+def test_an_event_may_come_without_its_trigger(fake_run) -> None:
+    fake_run.carry_out(kill(1, after="isr-shrink from 2 or after 5", at=1, lasting=2))
+    assert fake_run.times("inject")["kill-0"] == pytest.approx(8, abs=0.2)
+    value = fake_run.value("kill-0", "inject")
+    assert value["effective"]
+    said = "isr-shrink did not come within 5 s; the fault comes without it"
+    assert value["evidence"]["trigger"] == said
 
 
 def test_a_stop_while_waiting_records_the_events_that_did_not_begin(fake_run) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nemesis.event import Event
-from pytest_kafkacheck import isolate, kill, pause
+from pytest_kafkacheck import cut_clients, kill, pause
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.run import Run
@@ -108,10 +108,10 @@ DEFECTS: tuple[Defect, ...] = (
 )
 
 FAULTS: tuple[Event, ...] = (
-    kill("app:0", at=4, lasting=2),
-    isolate("leader:invoices-0", at=14, lasting=8),
-    pause("app:1", at=30, lasting=10),
-    kill("app:1", at=48, lasting=2),
+    kill("app:0", after="committed-ahead:app:0 or at 16", lasting=9),
+    kill("app:0", after="uncommitted-output:app:0 or at 34", lasting=2),
+    cut_clients("leader:invoices-0", at=46, lasting=12),
+    pause("app:1", at=68, lasting=10),
 )
 
 
