@@ -54,7 +54,7 @@ WATCHED = """
             select run, topic, partition, time, if(is_sample and has_owners, null, owner) as owner,
                 if(is_sample and has_positions, null, position) as position
             from (
-                select *, bool_or(not is_sample and is_owner) over (partition by run) as has_owners,
+                select *, bool_or(is_owner) over (partition by run) as has_owners,
                     bool_or(not is_sample and not is_owner) over (partition by run) as has_positions
                 from (
                     select run, topic, partition, time, kind = 'group' as is_sample,

@@ -23,7 +23,7 @@ OWNERS: Mapping[Callable[[Any], Any], dict[str, list[tuple[Any, ...]]]] = {
     pipelines.made_by_two_owners: {"duplicate-output": [(1, "app:0", "app:1")]},
     pipelines.made_twice_in_a_rebalance: {"duplicate-output": [(1, None, "app:0")]},
     pipelines.overtaken_after_a_handover: {"reordered-output": [(1, "app:0"), (2, "app:1")]},
-    pipelines.missing_with_commits_of_the_log: {"missing-output": [(1, "app:0"), (2, "app:0"), (3, "app:0")]},
+    pipelines.missing_with_commits_of_the_log: {"missing-output": [(1, "app:2"), (2, "app:2"), (3, "app:2")]},
     pipelines.missing_with_owners_of_the_log: {"missing-output": [(1, "app:1"), (2, "app:1"), (3, "app:1")]},
     pipelines.several_logs_that_have_owners: {"missing-output": [(0, "app:7"), (2, "app:1")]},
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.real_cluster import wait_until
+from tests.workloads.test_transactions import rows
 from workloads.applications.confinement import why_not
 from workloads.clients.security import BEGIN, Security
 from workloads.pipeline import APP
@@ -62,7 +64,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             "topics": {"s-r": 1, "o-r": 1},
             "confined": confined,
         }
-        worker = WorkerProcess(WorkerSpec(role=APP, process=0, options=given), order, home=tmp_path)
+        worker = WorkerProcess(WorkerSpec(role=APP, process=len(started), options=given), order, home=tmp_path)
         started.append(worker)
         assert worker.wait_ready(60) or worker.problem
         worker.go()
@@ -142,6 +144,21 @@ def test_one_that_ends_by_itself_is_started_again_and_then_given_up(start: Start
         "ended by itself with signal 6, and was started 1 times; its last output: no ? broker"
         in worker.problem
     )
+
+
+def test_its_ends_and_the_errors_that_it_prints_are_recorded(start: Start, tmp_path: Path) -> None:
+    program = (
+        "import sys, time; print('invoice 7'); print('ERR: KafkaTimeoutError: no answer'); "
+        "print('%3|FAIL| Local: Message timed out'); sys.stdout.write('code=_MSG_TIMED_OUT'); sys.exit(3)"
+    )
+    worker = start(program, restarts=1)
+    assert worker.wait(60)
+    found = [json.loads(row["value"]) for row in rows(tmp_path, "observations")]
+    printed = ["ERR: KafkaTimeoutError: no answer", "%3|FAIL| Local: Message timed out"]
+    once = ["started", *printed, "ended"]
+    assert [each.get("line", each["event"]) for each in found] == [*once, *once]
+    assert {each["instance"] for each in found} == {"app:3"}
+    assert {each.get("status") for each in found} == {None, 3}
 
 
 def test_one_that_prints_nothing(start: Start) -> None:

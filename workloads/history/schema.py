@@ -234,7 +234,8 @@ OBSERVATIONS = pa.schema(
         ("node", pa.int32()),  # the broker that answered; null for ZooKeeper, and if any could have
         # partition | quorum | controller | controller_view | eligible | settings | group_state | transaction, see
         # `workloads.probes` | group (of an application, see `workloads.roles.group_watch`) | group_log (of the same,
-        # see `workloads.roles.group_record`) | unanswered: `node` did not answer the probe that `value` names
+        # see `workloads.roles.group_record`) | application (what an instance of it did, see
+        # `workloads.roles.application_events`) | unanswered: `node` did not answer the probe that `value` names
         ("kind", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),

@@ -13,6 +13,7 @@ from workloads import user_program
 from workloads.applications.confinement import Confinement
 from workloads.applications.control_group import Unavailable
 from workloads.clients.security import SETTINGS, Security
+from workloads.roles.application_events import ApplicationEvents
 from workloads.roles.context import WorkerContext
 
 LOOK = 0.1
@@ -56,13 +57,16 @@ def _run(context: WorkerContext, application: Application) -> None:
         return
     context.ready()
     restarts: int = options["restarts"]
+    events = ApplicationEvents(context, options["instance"], application.log)
     while not context.stop.is_set():
         application.start()
+        events.started()
         counts["starts"] += 1
         while application.status() is None and not context.stop.wait(LOOK):
-            pass
+            events.look()
         if context.stop.is_set():
             break
+        events.ended(application.status())
         if counts["starts"] > restarts:
             context.problem(
                 f"{application} ended by itself with {user_program.described(application.status())}, and was started "
@@ -78,7 +82,7 @@ def _run(context: WorkerContext, application: Application) -> None:
 
 
 class Application:
-    """One instance. Its standard output and error are in ``logs/client-app-<instance>.log``.
+    """One instance. Its standard output and error are in ``logs/client-app-<instance>.log``, which is `log`.
 
     The constructor raises Unavailable where its processes cannot be confined as the faults of the run need it.
     """
@@ -96,7 +100,7 @@ class Application:
         }
         self._called: str = options.get("called") or shlex.join(self._command)
         self._kill_signal: int = options.get("kill_signal", signal.SIGKILL)
-        self._log = context.home / "logs" / f"client-app-{self._instance}.log"
+        self.log = context.home / "logs" / f"client-app-{self._instance}.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._confinement: Confinement | None = None
         if context.confined:
@@ -115,7 +119,7 @@ class Application:
     def start(self) -> None:
         # From the main thread, which lives as long as the worker process. The kernel takes it for the parent.
         groups = () if self._confinement is None else self._confinement.folders
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 user_program.bound(self._command, groups),
                 stdin=subprocess.DEVNULL,
@@ -148,7 +152,7 @@ class Application:
 
     def last_output(self) -> str:
         """The last line that it printed, as a clause."""
-        return user_program.last_output(self._log)
+        return user_program.last_output(self.log)
 
 
 def placeholders(options: Mapping[str, Any], *, run: str, bootstrap: Iterable[object]) -> dict[str, str]:

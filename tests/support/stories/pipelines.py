@@ -513,6 +513,20 @@ def unknown_and_read_as_committed_without_an_output(s: Any) -> Any:
     return application(made(fed_by_a_transaction(s, "info", committed=True), 0), position=3)
 
 
+def missing_with_commits_of_the_log(s: Any) -> Any:
+    """The watch has the owners alone: what it says of positions does not count."""
+    watched(watched(watched(fed(s, 4), 2, "app:0"), 13, "app:2", 4), 40, "app:1", 4)
+    logged(logged(s, 12, position=1), 14, position=4)
+    return application(made(s, 0), position=4)
+
+
+def missing_with_owners_of_the_log(s: Any) -> Any:
+    """The watch has the positions alone: what it says of owners does not count."""
+    watched(watched(watched(fed(s, 4), 2, "app:0"), 39, "app:2"), 40, "app:0", 4)
+    logged(logged(s, 1, owner="app:0"), 38, owner="app:1")
+    return application(made(s, 0), position=4)
+
+
 PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     each_has_an_output: {},
     one_without_an_output: {"missing-output": 2},
@@ -541,6 +555,8 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     several_of_a_key_in_one_output: {"reordered-output": 1},
     inputs_of_two_partitions_in_another_order: {},
     missing_before_and_after_a_handover: {"missing-output": 2},
+    missing_with_commits_of_the_log: {"missing-output": 3},
+    missing_with_owners_of_the_log: {"missing-output": 3},
     missing_and_nothing_after_it: {"missing-output": 1},
     missing_without_a_position_in_time: {"missing-output": 2},
     missing_and_watched_too_late: {"missing-output": 1},
@@ -580,17 +596,3 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     unknown_without_an_output: {},
     unknown_and_read_as_committed_without_an_output: {"missing-output": 1},
 }
-
-
-def missing_with_commits_of_the_log(s: Any) -> Any:
-    """The watch saw each of them later. It has the owners alone."""
-    watched(watched(fed(s, 4), 2, "app:0"), 40, "app:1", 4)
-    logged(logged(s, 12, position=1), 14, position=4)
-    return application(made(s, 0), position=4)
-
-
-def missing_with_owners_of_the_log(s: Any) -> Any:
-    """The watch saw the new owner late. It has the positions alone."""
-    watched(watched(fed(s, 4), 2, "app:0"), 40, "app:1", 4)
-    logged(logged(s, 1, owner="app:0"), 38, owner="app:1")
-    return application(made(logged(s, 39), 0), position=4)
