@@ -97,7 +97,11 @@ class Event:
     @property
     def latest(self) -> float:
         """Seconds after the start of the schedule after which it does not begin."""
-        return self.at if self.after is None else self.earliest + self.after.limit
+        return (
+            self.at
+            if self.after is None
+            else self.earliest + sum(each.limit for each in self.after.in_turn())
+        )
 
     def named(self, id: str) -> Event:
         """The same event with another id. Its random choices depend on the id."""

@@ -164,11 +164,15 @@ class Nemesis:
         if run.event.after is None:
             self._begin(run, None)
         else:
-            trigger = run.event.after.named(self._aliases)
-            watch = trigger.watch(self._cluster, self._clients, topic=self._topic, pause=self._clock.pause)
-            with closing(watch):
-                while self._plan(run, run.event.after, watch) and not self._begin(run, watch):
-                    pass
+            for trigger in run.event.after.in_turn():
+                watch = trigger.named(self._aliases).watch(
+                    self._cluster, self._clients, topic=self._topic, pause=self._clock.pause
+                )
+                with closing(watch):
+                    while (came := self._plan(run, trigger, watch)) and not self._begin(run, watch):
+                        pass
+                if came or run.began is not None:  # it began, or was given up
+                    break
         if run.due is not None:
             self._hold(run, run.due)
 
@@ -179,12 +183,14 @@ class Nemesis:
         except NeverComes as problem:
             self._give_up(run, f"{trigger.moment} never comes: {problem}", watch)
             return False
-        if came is None and (self._clock.is_ending or not trigger.or_without):
-            if not self._clock.is_ending:
-                self._give_up(run, f"{trigger.moment} did not come within {trigger.limit:g} s", watch)
+        if came is None and not self._clock.is_ending:
+            reason = f"{trigger.moment} did not come within {trigger.limit:g} s"
+            if not trigger.or_without:
+                self._give_up(run, reason, watch)
+            else:
+                run.without = f"{reason}; the fault comes without it"
+        if came is None and (self._clock.is_ending or not trigger.comes_then):
             return False
-        if came is None:
-            run.without = f"{trigger.moment} did not come within {trigger.limit:g} s; the fault comes without it"
         run.planned = (self._clock.seconds() if came is None else came) + run.event.at
         if came is None or run.event.at:
             watch.release()
@@ -266,7 +272,7 @@ class Nemesis:
             proof = self._prove(run)
             if watch is not None and watch.met is not None:
                 proof = replace(proof, evidence={**proof.evidence, "met": watch.met})
-            elif run.without:
+            if run.without:
                 proof = replace(proof, evidence={**proof.evidence, "trigger": run.without})
         except Unresolved as problem:
             proof = Proof(False, {"unresolved": str(problem)})

@@ -66,7 +66,8 @@ class Trigger:
     instance   number of an instance of an application.
     begin      seconds, from the start of the schedule, from which on it is waited for.
     limit      seconds after that for which it is waited for.
-    or_without  whether the event comes without it then.
+    or_without  whether the event comes without it then: with the next moment at which the instance is in the middle
+               of its work, if it is that of an instance, and otherwise at once.
     """
 
     kind: str
@@ -119,6 +120,20 @@ class Trigger:
         if self.partition is None:
             return self.kind
         return f"{self.kind}:{f'{self.topic}-' if self.topic else ''}{self.partition}"
+
+    @property
+    def comes_then(self) -> bool:
+        """Whether the event comes at once where the moment did not come."""
+        return self.or_without and self.instance is None
+
+    def in_turn(self) -> tuple[Trigger, ...]:
+        """This one, and the one that is waited for where this one does not come."""
+        if not self.or_without or self.instance is None:
+            return (self,)
+        following = replace(
+            self, kind="in-flight", begin=self.begin + self.limit, limit=TRIGGER_LIMIT, or_without=False
+        )
+        return self, following
 
     def named(self, aliases: Aliases) -> Trigger:
         """With the names by which brokers know its topic, group or transactional id."""

@@ -39,7 +39,8 @@ def test_a_trigger_is_its_text(text) -> None:
     | st.sampled_from(["acks", "acks:0", "acks:-1", "acks:1.5", "isr-shrink:", "isr-full:a-", "controller-change:1",
                        "rebalance", "rebalance:", "transaction:a b", "leader-change:a", " acks:1", "acks:1 within",
                        "acks:1 within 0", "acks:1 within -1", "acks:1 within 5s", "acks:1 within 1 within 2",
-                       "acks:1 within 2 from 1", "acks:1 or after", "acks:1 or after 5 within 2", "acks:1 from", "acks:1 from -1", "within 5",
+                       "acks:1 within 2 from 1", "acks:1 or after", "acks:1 or after 5 within 2", "acks:1 from",
+                       "acks:1 from -1", "within 5",
                        "acks:1 within 99999999999", "committed-ahead", "committed-ahead:app", "revocation:1",
                        "open-transaction:app:x"])
     | st.none() | st.integers()
@@ -298,6 +299,13 @@ def test_an_event_may_come_without_its_trigger(fake_run) -> None:
     assert value["effective"]
     said = "isr-shrink did not come within 5 s; the fault comes without it"
     assert value["evidence"]["trigger"] == said
+
+
+def test_a_fault_without_its_moment_waits_for_an_instance_at_work() -> None:
+    first, then = Trigger.parse("committed-ahead:app:1 from 3 or after 8").in_turn()
+    assert str(first) == "committed-ahead:app:1 from 3 or after 8"
+    assert str(then) == "in-flight:app:1 from 11"
+    assert Trigger.parse("isr-shrink or after 5").in_turn() == (Trigger.parse("isr-shrink or after 5"),)
 
 
 def test_a_stop_while_waiting_records_the_events_that_did_not_begin(fake_run) -> None:

@@ -108,11 +108,12 @@ DEFECTS: tuple[Defect, ...] = (
 )
 
 FAULTS: tuple[Event, ...] = (
-    kill("app:0", after="committed-ahead:app:0 or at 16", lasting=9),
-    kill("app:0", after="uncommitted-output:app:0 or at 34", lasting=2),
-    cut_clients("leader:invoices-0", at=46, lasting=12),
-    pause("app:1", at=68, lasting=10),
+    kill("app:0", after="committed-ahead:app:0 or after 8", lasting=2),
+    kill("app:0", after="uncommitted-output:app:0 from 18 or after 8", lasting=8),
+    cut_clients("leader:invoices-0", at=34, lasting=10),
+    pause("app:1", after="in-flight:app:1 from 46", lasting=10),
 )
+"""As in docs/pipeline.md."""
 
 
 def pipeline(command: Sequence[str], guarantee: Guarantee) -> Pipeline:
@@ -135,7 +136,7 @@ def pipeline(command: Sequence[str], guarantee: Guarantee) -> Pipeline:
 def experiment(defect: Defect, *, mended: bool, number: int = 0) -> Experiment:
     workload = pipeline(defect.twin if mended else defect.application, defect.guarantee)
     name = f"{defect.name}{', mended' if mended else ''} {number}"
-    return Experiment(name=name, workload=workload, faults=FAULTS, cooldown=6)
+    return Experiment(name=name, workload=workload, faults=FAULTS, cooldown=8)
 
 
 def shown(run: Run, defect: Defect, *, mended: bool) -> tuple[bool, bool, bool]:

@@ -64,7 +64,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
             "topics": {"s-r": 1, "o-r": 1},
             "confined": confined,
         }
-        worker = WorkerProcess(WorkerSpec(role=APP, process=len(started), options=given), order, home=tmp_path)
+        worker = WorkerProcess(
+            WorkerSpec(role=APP, process=len(started), options=given), order, home=tmp_path
+        )
         started.append(worker)
         assert worker.wait_ready(60) or worker.problem
         worker.go()

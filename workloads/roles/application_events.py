@@ -1,5 +1,5 @@
-"""What an instance of an application did that brokers do not see: when it began and ended by itself, and which errors of
-Kafka it printed."""
+"""What an instance of an application did that brokers do not see: when it began and ended by itself, and which errors
+of Kafka it printed."""
 
 from __future__ import annotations
 
