@@ -102,7 +102,7 @@ class Run:
         lines = [story(self._verdict, name=self.name)]
         if self._verdict.findings:
             lines.append(f"   more   {self.explain()}")
-        if self._verdict.result == "valid":
+        elif self._verdict.result == "valid" or str(self.path) not in self.replay():
             lines.append(f"   kept   {self.path}")
         return "\n".join([*lines, f"   again  {self.replay()}"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -22,6 +23,9 @@ Family = Literal[
     "replication",
     "availability",
 ]
+
+CHOICE = re.compile(r"\(([^|()]+)\|([^|()]+)\)")
+"""Words of a sentence for one and for several."""
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 """In the order of verdicts and documents."""
@@ -49,7 +53,7 @@ class Anomaly:
     """As `since`, of what followed from it: its faults are those until then, where that is later than its time."""
 
     sentence: str
-    """For the reader of a verdict. It follows the count, which decides about each ``(s)``."""
+    """For the reader of a verdict. It follows the count, which decides about each ``(s)`` and ``(was|were)``."""
     definition: str
     """Exactly when it is reported, and what one count stands for (``counted per ...``)."""
     means: str
@@ -71,7 +75,8 @@ class Anomaly:
         return f"docs/anomalies.md#{self.name}"
 
     def summary(self, count: int) -> str:
-        return self.sentence.replace("(s)", "" if count == 1 else "s")
+        text = self.sentence.replace("(s)", "" if count == 1 else "s")
+        return CHOICE.sub(r"\1" if count == 1 else r"\2", text)
 
     def about(self, example: Mapping[str, Any]) -> str:
         """Which subject an example is about, as text."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, Sample
 from analyzers.history.fault_events import RECREATE
 
+PROOF = ("lost-write", "lost-read", "offset-reuse")
+"""Findings that show where a log was cut, also if no sample caught it at its shortest."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LogCut:

@@ -22,7 +22,7 @@ def derive(run: RunEvidence) -> tuple[Cause, ...]:
     rest = list(run.extents)
     found: dict[str, list[Explanation]] = {}
     for explainer in EXPLAINERS:
-        for each in explainer.explain(replace(run, extents=rest)):
+        for each in explainer.explain(replace(run, extents=rest, every=run.extents)):
             found.setdefault(each.kind.name, []).append(each)
             rest = [extent for extent in rest if extent not in each.extents]
     causes = sorted(
@@ -37,6 +37,7 @@ def cause_of(events: Sequence[Explanation], run: RunEvidence) -> Cause:
     every = (largest, *others)
     extents = [extent for each in every for extent in each.extents]
     kind = largest.kind
+    settings = run.settings if largest.settings is None else largest.settings
     return Cause(
         kind=kind.happened,
         name=kind.name,
@@ -44,8 +45,8 @@ def cause_of(events: Sequence[Explanation], run: RunEvidence) -> Cause:
         why=kind.why,
         change=kind.change,
         source=kind.source,
-        settings={name: run.settings[name] for name in kind.settings if name in run.settings},
-        unrecorded=tuple(name for name in kind.settings if name not in run.settings),
+        settings={name: settings[name] for name in kind.settings if name in settings},
+        unrecorded=tuple(name for name in kind.settings if name not in settings),
         logs=logs_of(extents),
         findings=_counts(extents),
         circumstances=_once(name for each in every for name in each.circumstances),

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from analyzers.causes.kind import CauseKind
+from analyzers.history.broker_logs import BrokerLogs
 from analyzers.history.fault_events import FaultEvent
-from analyzers.history.relative_time import seconds
+from analyzers.history.relative_time import Unit, seconds
+from analyzers.history.run_progress import common
 from analyzers.verdict.cause import Cut, Election, Step
-from analyzers.verdict.wording import seconds as in_seconds
+from analyzers.verdict.wording import scale_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +107,16 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EpochStart:
+    """The first record of a leader epoch that clients got from a log."""
+
+    epoch: int
+    offset: int
+    time: int
+    """ns, when its send was invoked."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Assignment:
     """A partition was assigned to a member of a group. Time in ns."""
 
@@ -115,6 +127,8 @@ class Assignment:
     generation: int | None
     start: int | None
     """The offset from which it reads."""
+    policy: str | None = None
+    """auto.offset.reset; None if it is not recorded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +140,8 @@ class LogEvidence:
     changes: Sequence[Change]
     sources: Sequence[Source] = ()
     """In order of time."""
+    epochs: Sequence[EpochStart] = ()
+    """In order of the epochs; only of a log without samples."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +160,25 @@ class RunEvidence:
     """In order of time."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of the topics and the producers, as far as they are recorded and the same for all."""
+    producers: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """The settings of each client process that records its own."""
+    epochs: Mapping[str, Sequence[EpochStart]] = field(default_factory=dict)
+    """By log, in order of the epochs; only of logs without samples."""
+    logs: BrokerLogs | None = None
+    """What the brokers logged; None where it was not kept."""
+    unit: Unit = "s"
+    """In which times are shown."""
+    operations: frozenset[str] = frozenset()
+    """The kinds of operations (f) of the run."""
+    every: Sequence[Extent] = ()
+    """All findings of the run, while `extents` are those that no explainer has explained yet."""
     boundaries: Sequence[int] = ()
     """ns, in order of time: they divide the run into periods, in which findings are counted separately."""
+
+    @property
+    def anomalies(self) -> frozenset[str]:
+        """Of all findings, also of those that are explained already."""
+        return frozenset(each.anomaly for each in (self.every or self.extents))
 
     def period(self, time: int) -> int:
         return bisect_right(self.boundaries, time)
@@ -156,16 +189,24 @@ class RunEvidence:
             extents=[each for each in self.extents if each.log == log],
             changes=self.changes.get(log, []),
             sources=self.sources.get(log, []),
+            epochs=self.epochs.get(log, []),
         )
+
+    def settings_of(self, extents: Iterable[Extent]) -> dict[str, str]:
+        """Those that the clients which the findings name have in common, and those of the topics."""
+        named = [
+            self.producers.get(each, {}) for each in sorted({p for one in extents for p in one.processes})
+        ]
+        return {**self.settings, **common(named)}
 
     def at(self, time: int | None) -> float | None:
         """s since the run's first operation."""
         return seconds(time, self.began)
 
-    def moment(self, time: int) -> str:
-        """Since the run's first operation, for a text."""
+    def moment(self, time: int, beside: int | None = None) -> str:
+        """Since the run's first operation, for a text. beside: another time, which must not look equal."""
         at = self.at(time)
-        return "an unknown time" if at is None else in_seconds(at)
+        return "an unknown time" if at is None else scale_of([at, self.at(beside)], self.unit).text(at)
 
     def active(self, first: int | None, last: int | None) -> list[FaultEvent]:
         """The faults that may have been active at some time between."""
@@ -188,6 +229,8 @@ class Explanation:
     kind: CauseKind
     extents: Sequence[Extent]
     """The findings that it explains."""
+    settings: Mapping[str, str] | None = None
+    """Those on which it was decided; None: those of the run."""
     steps: Sequence[Step] = ()
     """What happened, in any order."""
     faults: Sequence[FaultEvent] = ()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from analyzers.causes.evidence import Extent, RunEvidence, logs_of, merged
 from analyzers.causes.registry import EXPLAINERS
-from analyzers.causes.words import extent_steps, in_order
+from analyzers.causes.without_cause import WITHOUT
+from analyzers.causes.words import first_steps, in_order
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import NOT_DETERMINED, Cause
 
@@ -16,7 +17,7 @@ MOST_NAMES = 4
 
 def not_determined(extents: Sequence[Extent], run: RunEvidence) -> Cause:
     found = merged(extents)
-    events, steps = extent_steps(extents, run, f"the first {some([*found])}{_last(extents, run)}")
+    events, steps = first_steps(extents, run)
     examined, missing = _examined(extents, run)
     sentences = [
         f"not determined; {_at_work(events, run)}",
@@ -25,7 +26,7 @@ def not_determined(extents: Sequence[Extent], run: RunEvidence) -> Cause:
     ]
     return Cause(
         kind=NOT_DETERMINED,
-        why="; ".join(sentences),
+        why="; ".join(sentences) + _reason([*found]),
         logs=logs_of(extents),
         findings={name: each.count for name, each in found.items()},
         faults=tuple(event.event for event in events),
@@ -41,6 +42,11 @@ def _at_work(events: Sequence[FaultEvent], run: RunEvidence) -> str:
     return "no fault was active then" if run.events else "no fault is recorded"
 
 
+def _reason(names: Sequence[str]) -> str:
+    """Why no kind of cause is known for the first of these anomalies; empty where one is."""
+    return f". {WITHOUT[names[0]]}" if names[0] in WITHOUT else ""
+
+
 def some(names: Sequence[str]) -> str:
     """The first names, and how many others there are."""
     more = len(names) - MOST_NAMES
@@ -54,7 +60,9 @@ def _examined(extents: Sequence[Extent], run: RunEvidence) -> tuple[list[str], l
         each for explainer in EXPLAINERS if explainer.explains & names for each in explainer.examines
     )
     there = {each: each.are_there(run, extents) for each in records}
-    return [each.name for each in records if there[each]], [each.name for each in records if not there[each]]
+    return [each.name for each in records if there[each]], [
+        each.name for each in records if there[each] is False
+    ]
 
 
 def _settings(extents: Sequence[Extent]) -> tuple[str, ...]:
@@ -62,11 +70,3 @@ def _settings(extents: Sequence[Extent]) -> tuple[str, ...]:
     names = {each.anomaly for each in extents}
     kinds = (kind for explainer in EXPLAINERS for kind in explainer.kinds if kind.explains & names)
     return tuple(dict.fromkeys(name for kind in kinds for name in kind.settings))
-
-
-def _last(extents: Sequence[Extent], run: RunEvidence) -> str:
-    first = min((each.first for each in extents if each.first is not None), default=None)
-    last = max((each.last for each in extents if each.last is not None), default=None)
-    return (
-        f"; the last at {run.moment(last)}" if first is not None and last is not None and last > first else ""
-    )

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from analyzers.catalogue.registry import ANOMALIES
+from analyzers.history.relative_time import Unit
 from analyzers.verdict.cause import Cause, Step
 from analyzers.verdict.finding import Finding, rank
 from analyzers.verdict.headline import reasons
 from analyzers.verdict.one_line import one_line
 from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import Verdict
-from analyzers.verdict.wording import count
+from analyzers.verdict.wording import count, scale_of
 
 INDENT = " " * 10
 """Width of the column of times."""
@@ -65,7 +66,7 @@ def _body(verdict: Verdict) -> Iterator[str]:
 
 
 def _cause(cause: Cause, judged: dict[str, Finding], verdict: Verdict, *, steps: int) -> Iterator[str]:
-    yield from _steps(cause.steps, steps)
+    yield from _steps(cause.steps, steps, verdict.unit)
     yield from _effects(cause, judged)
     if cause.kind == "follower reads" and "lost-write" not in judged and not verdict.unknowns:
         yield f"{INDENT}the log has all of them at the end: they were late, not lost"
@@ -87,11 +88,12 @@ def _settings(cause: Cause) -> Iterator[str]:
         yield f"not recorded: {', '.join(cause.unrecorded)}"
 
 
-def _steps(steps: Sequence[Step], most: int) -> Iterator[str]:
+def _steps(steps: Sequence[Step], most: int, unit: Unit) -> Iterator[str]:
     """Each with its time since the load's start and, where a fault is among them, since the fault before it."""
     shown = steps[:most]
-    times = ["" if step.time is None else f"{step.time:,.1f} s" for step in shown]
-    since = [*since_fault(shown)]
+    scale = scale_of((step.time for step in shown), unit)
+    times = ["" if step.time is None else scale.text(step.time) for step in shown]
+    since = [*since_fault(shown, scale)]
     width, width_since = max([8, *map(len, times)]), max([0, *map(len, since)])
     for number, step in enumerate(shown):
         column = f"{since[number]:>{width_since}}  " if width_since else ""

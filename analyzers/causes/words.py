@@ -211,7 +211,7 @@ def spread(extent: Extent, what: str, run: RunEvidence, fate: str, where: str = 
         return f"{_article(what)} {what} that {fate}{where}"
     end = ""
     if extent.last is not None and extent.first is not None and extent.last > extent.first:
-        end = f"; the last at {run.moment(extent.last)}"
+        end = f"; the last at {run.moment(extent.last, extent.first)}"
     return f"the first of {count(extent.count, what)} that {fate}{where}{end}"
 
 
@@ -227,6 +227,16 @@ def extent_steps(
     if first is not None:
         steps.append(Step(time=run.at(first), text=text))
     return events, steps
+
+
+def first_steps(extents: Sequence[Extent], run: RunEvidence) -> tuple[list[FaultEvent], list[Step]]:
+    """As `extent_steps`, with a text that names the findings and says when the last one was seen."""
+    first = min((each.first for each in extents if each.first is not None), default=None)
+    last = max((each.last for each in extents if each.last is not None), default=None)
+    names = ", ".join(dict.fromkeys(each.anomaly for each in extents))
+    if sum(each.count for each in extents) == 1 or first is None or last is None or last <= first:
+        return extent_steps(extents, run, names if first == last else f"the first {names}")
+    return extent_steps(extents, run, f"the first {names}; the last at {run.moment(last, first)}")
 
 
 def _article(noun: str) -> str:

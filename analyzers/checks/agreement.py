@@ -72,7 +72,7 @@ OFFSET_REUSE = Check(
             "other_value": Value("the value that was there last", "latest"),
             "epoch": Number("the leader epoch of the value that was there last"),
         },
-        sentence="offset(s) that were written again after the log had been truncated",
+        sentence="offset(s) that (was|were) written again after the log had been truncated",
         definition=(
             "The value at an offset of one log changed over time. Take its values in the order in which polls "
             "and acknowledgements first showed them: each was first seen after the one before it was last "

@@ -155,7 +155,7 @@ EXPIRED = Check(
             "value": Value("what was written: writer and sequence number"),
             "log_start": Offset("where the log began at the end", "final_start", optional=True),
         },
-        sentence="acknowledged write(s) that were removed before they were read",
+        sentence="acknowledged write(s) removed unread",
         definition=(
             "No poll ever returned the value of an acknowledged send, and it may have been removed at the "
             "beginning of the log, as lost-write defines it, or with its topic, which was created again; counted per "

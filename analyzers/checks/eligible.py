@@ -58,7 +58,7 @@ INELIGIBLE_LEADER = Check(
             "eligible": Listing("the eligible leader replicas before"),
             "last_known": Listing("the last known leader before"),
         },
-        sentence="leader(s) that were elected from an empty ISR without being eligible",
+        sentence="leader(s) that (was|were) elected from an empty ISR without being eligible",
         definition=(
             "In an epoch without a leader, a broker named no replica in sync. The leader of the next epoch was not "
             "among the eligible leader replicas (KIP-966) of each such answer, and not the last known leader. "

@@ -20,7 +20,7 @@ ZOMBIE_WRITE = Check(
             "transaction": Operation("the transaction it belongs to"),
             "fenced": Moment("when the init had completed"),
         },
-        sentence="record(s) of a fenced producer that were accepted",
+        sentence="record(s) of a fenced producer that (was|were) accepted",
         definition=(
             "A send within a transaction was acknowledged (even if its transaction was aborted later) or "
             "read, although it was invoked after an ok init of the same transactional id had completed in "

@@ -69,7 +69,7 @@ EXCESS_DUPLICATES = Check(
             "offset": Offset("the offset polled"),
             "committed": Offset("the offset that was committed"),
         },
-        sentence="record(s) polled again although the group had committed them",
+        sentence="record(s) polled again although the group had committed (it|them)",
         definition=(
             "A member polled, before its first seek in an assignment, an offset that the group had polled "
             "before the assignment was made and that was below an offset whose commit had been acknowledged "

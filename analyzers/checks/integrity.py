@@ -23,7 +23,7 @@ FOREIGN_RECORD = Check(
                 "if(error = 'misrouted', 1, 0)",
             ),
         },
-        sentence="record(s) read that were not written to that partition by this run",
+        sentence="record(s) read that (was|were) not written to that partition by this run",
         definition=(
             "A polled record has a payload that is not of this run, or that names another topic-partition "
             "than the one it was polled from; counted per poll of it."

@@ -21,7 +21,7 @@ PRECOMMITTED_READ = Check(
             "transaction": Operation("the transaction it belongs to"),
             "ending": Moment("when the end of the transaction was requested"),
         },
-        sentence="value(s) read as committed before the commit of their transaction was requested",
+        sentence="value(s) read as committed before the commit of (its|their) transaction was requested",
         definition=(
             "A poll with isolation.level=read_committed returned a value of the very transaction in which it "
             "polled, or completed before the end of the value's transaction was requested, or returned a value "

@@ -21,7 +21,7 @@ LOST_READ = Check(
             "value": Value("what was polled"),
             "returned": Moment("when the first poll that returned it completed", "returned_at"),
         },
-        sentence="value(s) that were read and are missing from the log at the end",
+        sentence="value(s) that (was|were) read and (is|are) missing from the log at the end",
         definition=(
             "A poll of any completion type returned a value, and the log's completed final read did not, "
             "although the poll had completed before the run requested the end of the log, or the offset lies "

@@ -19,7 +19,7 @@ PHANTOM_READ = Check(
             "offset": Offset("the lowest offset it was polled at", "polled_offset"),
             "value": Value("what was polled"),
         },
-        sentence="value(s) read that were not written to that partition",
+        sentence="value(s) read that (was|were) not written to that partition",
         definition=(
             "A poll of any completion type returned an intact value of this run that no send of any "
             "completion type wrote to that topic-partition; counted per value."
@@ -101,7 +101,7 @@ FUTURE_READ = Check(
             "offset": Offset("the lowest offset it was polled at", "polled_offset"),
             "value": Value("what was polled"),
         },
-        sentence="value(s) read before they were sent",
+        sentence="value(s) read before (it was|they were) sent",
         definition=(
             "A poll of any completion type that returned a value had completed before any send of the value "
             "was invoked; counted per value."

@@ -22,7 +22,8 @@ OVERTAKEN_WRITE = Check(
             "stale": Span("from that acknowledgement to the invocation of this send", "invoked - overtaken"),
         },
         sentence=(
-            "unacknowledged send(s) that were read at a lower offset than one acknowledged before they were invoked"
+            "unacknowledged send(s) that (was|were) read at a lower offset than one acknowledged before "
+            "(it was|they were) invoked"
         ),
         definition=(
             "A send with completion type info was polled at an offset below that of another send to the same "

@@ -89,7 +89,7 @@ INT_SEND_SKIP = Check(
             **_NEIGHBOURS,
             "skipped": Offset("the highest offset between them that holds a record", "below"),
         },
-        sentence="send(s) of a transaction with records of other producers before them",
+        sentence="send(s) of a transaction with records of other producers before (it|them)",
         definition=(
             "Between two successive acknowledged sends of one transaction to one topic-partition lies a "
             "record that was polled or acknowledged; counted per send. Kafka does not promise otherwise: "
@@ -120,7 +120,7 @@ REALTIME_ORDER = Check(
             "overtaker": Offset("the higher offset that was acknowledged first"),
             "stale": Span("from that acknowledgement to the invocation of this send", "invoked - overtaken"),
         },
-        sentence="acknowledged send(s) with a lower offset than one acknowledged before they were invoked",
+        sentence="acknowledged send(s) with a lower offset than one acknowledged before (it was|they were) invoked",
         definition=(
             "The offset of an acknowledged send, by any process, is below that of another send to the same "
             "topic-partition that was acknowledged before this one was invoked; counted per send."

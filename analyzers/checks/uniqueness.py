@@ -21,7 +21,7 @@ DUPLICATE = Check(
             "last_offset": Offset("the highest offset"),
             "value": Value("what was written: writer and sequence number"),
         },
-        sentence="value(s) found at more than one offset of their log",
+        sentence="value(s) found at more than one offset of (its|their) log",
         definition=(
             "Polls of any completion type and acknowledgements show one value at two or more offsets of one "
             "log; counted per value. An at-least-once producer may do this."

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
 
 LINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d),(\d{3}) \w+ +\S+ \[[^\]]*\] (.*)")
 """Time (UTC), ms, message: the pattern of the project's images."""
@@ -16,6 +19,7 @@ PREFIX = re.compile(r"^\[[^\]]*\]:? ")
 OF_LOGS = (
     (re.compile(r"(?:Leader|Follower) (?P<log>\S+)(?: with topic id \S+)? starts at leader epoch .*"), 200),
     (re.compile(r"Truncating partition (?P<log>\S+) with TruncationState.*"), 200),
+    (re.compile(r"Truncating to \d+ has no effect as the largest offset in the log is -?\d+.*"), 120),
     (re.compile(r"Completed load of log .*"), 120),
 )
 """Messages about one log, and the characters that are shown of each. The log is named in the message or before it."""
@@ -45,6 +49,19 @@ class Clock:
         return (unix - self.unix + self.monotonic - self.began) / 1e9
 
 
+CUT = re.compile(r"Truncating partition (\S+) with TruncationState\(offset=(\d+)")
+"""The log and the offset from which a follower drops its records. If it has none there, another line follows."""
+
+FOLLOWS = re.compile(r"Follower \S+ starts at leader epoch \d+ from offset (\d+)")
+"""The end of a log, exclusive, as its broker begins to follow another one. Only with KRaft."""
+
+LEADS = re.compile(r"Leader \S+ (?:with topic id \S+ )?starts at leader epoch [1-9]")
+
+NO_CUT = re.compile(r"Truncating to (\d+) has no effect")
+
+UNCLEAN = re.compile(r"UNCLEAN partition change for (\S+?)[: ]")
+
+
 @dataclass(frozen=True, kw_only=True)
 class LogLine:
     time: float
@@ -69,6 +86,24 @@ def log_lines(
         time = clock.seconds((int(moment.timestamp()) * 1000 + int(millis)) * 10**6)
         if first <= time <= last:
             yield LogLine(time=time, node=node, text=text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokerLogs:
+    """The files with what the brokers of a run logged."""
+
+    files: Mapping[str, Path]
+    """By node."""
+    clock: Clock
+
+    def about(self, log: str) -> list[LogLine]:
+        """The lines about elections and cuts of one log, in order of time. A file that cannot be read is left out."""
+        found: list[LogLine] = []
+        for node, file in sorted(self.files.items()):
+            with suppress(OSError), file.open(errors="replace") as lines:
+                of_node = log_lines(node, lines, self.clock, logs=[log], first=-inf, last=inf)
+                found += (each for each in of_node if _names(each.text, log) or NO_CUT.match(each.text))
+        return sorted(found, key=lambda each: each.time)
 
 
 def _about(message: str, logs: Collection[str]) -> str | None:

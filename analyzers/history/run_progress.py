@@ -51,6 +51,8 @@ class RunProgress:
     """Client processes that poll all logs until they are stopped: they state a `poll_limit`."""
     topic_configs: list[dict[str, str]] = field(default_factory=list)
     """The settings of each topic that the run created."""
+    producers: dict[int, dict[str, str]] = field(default_factory=dict)
+    """By process number, the settings with which a client sends, of those that record any."""
     topic_ids: dict[str, str] = field(default_factory=dict)
     """By name, of each topic that the run created and did not create again."""
     replaced: list[tuple[str, str, str]] = field(default_factory=list)
@@ -58,13 +60,8 @@ class RunProgress:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that all topics of the run have in common."""
-        if not self.topic_configs:
-            return {}
-        first, *others = self.topic_configs
-        return {
-            name: value for name, value in first.items() if all(each.get(name) == value for each in others)
-        }
+        """The settings that all topics of the run have in common, and those that all its producers have."""
+        return {**common([*self.producers.values()]), **common(self.topic_configs)}
 
     @property
     def phase(self) -> str | None:
@@ -100,6 +97,8 @@ class RunProgress:
                         self.instances[process] = instance
                     if fields.get("poll_limit") is not None:
                         self.following.add(process)
+                    if sending := _sending(fields):
+                        self.producers[process] = sending
             case "worker", event:
                 process = fields.get("process")
                 self.running.pop(process, None)
@@ -143,6 +142,23 @@ class RunProgress:
             names = ", ".join(f"{role} {'?' if p is None else p}" for p, role in sorted(
                 self.running.items(), key=lambda item: (item[0] is None, item[0] or 0)))  # fmt: skip
             yield f"The history does not say how clients ended ({names}): their last operations may be missing."
+
+
+def common(settings: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The settings that are the same in all of these."""
+    if not settings:
+        return {}
+    first, *others = settings
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+
+
+def _sending(fields: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of a client that was started, as Kafka spells them."""
+    config = fields.get("config")
+    found = {str(name): str(value) for name, value in config.items()} if isinstance(config, dict) else {}
+    if (acks := fields.get("acks")) is not None:
+        found["acks"] = str(acks)
+    return found
 
 
 def no_phases(missing: Sequence[str] = PHASES) -> str:

@@ -107,7 +107,7 @@ def _verdict(
     )
     missing = (each.sentence for each in unsearched if each.judged)
     causes, notes = _causes(
-        found, examined.collected.get(run, Collected()), counts.began, events, clients, settings
+        found, examined.collected.get(run, Collected()), counts, surroundings, events, clients, settings
     )
     return judge(
         run,
@@ -121,6 +121,7 @@ def _verdict(
         clients=clients,
         causes=causes,
         settings=settings,
+        unit=surroundings.unit,
         began=counts.began,
     )
 
@@ -128,7 +129,8 @@ def _verdict(
 def _causes(
     found: Sequence[Found],
     collected: Collected,
-    began: int | None,
+    counts: Tally,
+    surroundings: Surroundings,
     events: Sequence[FaultEvent],
     clients: Mapping[int, str],
     settings: Mapping[str, str],
@@ -136,7 +138,19 @@ def _causes(
     """And notes. The findings do not depend on their causes, so a crash is only a note."""
     extents = [extent for each in found for extent in each.extents]
     try:
-        return causes_of(extents, collected, events, began, clients, settings), []
+        causes = causes_of(
+            extents,
+            collected,
+            events,
+            counts.began,
+            clients,
+            settings,
+            counts.progress.producers,
+            surroundings.broker_logs(counts.began),
+            counts.kinds(),
+            surroundings.unit,
+        )
+        return causes, []
     except Exception as error:
         return (), [crash_note("search for causes", error)]
 

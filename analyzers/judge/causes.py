@@ -8,18 +8,25 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 
+from analyzers.causes.cuts import PROOF
 from analyzers.causes.derive import derive
-from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Sample, Source
+from analyzers.causes.evidence import Assignment, Change, EpochStart, Extent, RunEvidence, Sample, Source
+from analyzers.causes.explainers.clients import BY_CLIENTS
 from analyzers.causes.explainers.follower_reads import CONSEQUENCES as OF_READS
 from analyzers.causes.explainers.group_handover import HANDOVER as OF_GROUPS
 from analyzers.facts.members import events
+from analyzers.history.broker_logs import BrokerLogs
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
+from analyzers.history.relative_time import Unit
 from analyzers.spark.literal import sql_literal
 from analyzers.verdict.cause import Cause
 
 MOST_CHANGES = 20_000
 """Changes of one run that are collected; a run with more has causes derived from those nearest to its findings."""
+
+
+OF_CLIENTS = BY_CLIENTS.explains
 
 
 @dataclass(kw_only=True)
@@ -47,6 +54,7 @@ class Collected:
     changes: Changes = field(default_factory=Changes)
     sources: Mapping[str, list[Source]] = field(default_factory=dict)
     assignments: Sequence[Assignment] = ()
+    epochs: Mapping[str, list[EpochStart]] = field(default_factory=dict)
 
 
 def collect(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[str, Collected]:
@@ -57,12 +65,21 @@ def collect(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[s
     found = {run: {each.anomaly for each in of_run} for run, of_run in extents.items() if of_run}
     changes = _changes(history, {run: extents[run] for run in found})
     sources = _sources(history, [run for run, names in found.items() if OF_READS & names])
-    assignments = _assignments(history, [run for run, names in found.items() if OF_GROUPS & names])
+    assignments = _assignments(
+        history, [run for run, names in found.items() if (OF_GROUPS | OF_CLIENTS) & names]
+    )
+    unseen = {
+        run: _without_samples(extents[run], changes.get(run, Changes()))
+        for run, names in found.items()
+        if not names.isdisjoint(PROOF)
+    }
+    epochs = _epochs(history, {run: logs for run, logs in unseen.items() if logs})
     return {
         run: Collected(
             changes=changes.get(run, Changes()),
             sources=sources.get(run, {}),
             assignments=assignments.get(run, ()),
+            epochs=epochs.get(run, {}),
         )
         for run in found
     }
@@ -115,6 +132,39 @@ def _sources(history: History, runs: Collection[str]) -> dict[str, dict[str, lis
     return found
 
 
+def _without_samples(extents: Sequence[Extent], changes: Changes) -> list[tuple[str, int]]:
+    """The logs that were cut, by what was found, and of which no broker was sampled."""
+    return sorted(
+        {
+            (each.topic, each.partition)
+            for each in extents
+            if each.anomaly in PROOF
+            and each.topic is not None
+            and each.partition is not None
+            and each.log not in changes.by_log
+        }
+    )
+
+
+def _epochs(
+    history: History, logs: Mapping[str, Sequence[tuple[str, int]]]
+) -> dict[str, dict[str, list[EpochStart]]]:
+    """By run and log: where each leader epoch begins, among the records that clients got."""
+    found: dict[str, dict[str, list[EpochStart]]] = {}
+    if not logs:
+        return found
+    wanted = ", ".join(
+        f"({sql_literal(run)}, {sql_literal(topic)}, {partition})"
+        for run, of_run in sorted(logs.items())
+        for topic, partition in of_run
+    )
+    rows = history.of_runs(sorted(logs)).sql(_EPOCHS.replace(":logs", wanted)).collect()
+    for row in sorted(rows, key=lambda row: row.leader_epoch):
+        start = EpochStart(epoch=row.leader_epoch, offset=row.offset, time=row.time)
+        found.setdefault(row.run, {}).setdefault(f"{row.topic}-{row.partition}", []).append(start)
+    return found
+
+
 def _assignments(history: History, runs: Collection[str]) -> dict[str, list[Assignment]]:
     """By run, in order of time."""
     found: dict[str, list[Assignment]] = defaultdict(list)
@@ -130,6 +180,7 @@ def _assignments(history: History, runs: Collection[str]) -> dict[str, list[Assi
                 group=row.group,
                 generation=row.generation,
                 start=row.start_offset,
+                policy=row.policy,
             )
             found[row.run].append(assignment)
     return found
@@ -147,6 +198,10 @@ def causes_of(
     began: int | None,
     clients: Mapping[int, str],
     settings: Mapping[str, str],
+    producers: Mapping[int, Mapping[str, str]],
+    logs: BrokerLogs | None,
+    operations: Collection[str],
+    unit: Unit,
 ) -> tuple[Cause, ...]:
     """The causes of one run's findings; none without findings."""
     if not extents:
@@ -161,6 +216,11 @@ def causes_of(
             sources=collected.sources,
             assignments=collected.assignments,
             settings=settings,
+            producers=producers,
+            epochs=collected.epochs,
+            logs=logs,
+            operations=frozenset(operations),
+            unit=unit,
             boundaries=boundaries_of(faults),
         )
     )
@@ -211,6 +271,19 @@ _CHANGES = """
             last.node, last.time, last.leader, last.leader_epoch, last.isr, last.high_watermark, last_end as log_end
         )) as before
     from ranked where rank <= :most
+"""
+
+_EPOCHS = """
+    with begun as (
+        select run, topic, partition, leader_epoch, min(offset) as offset, min_by(value, offset) as value
+        from {records}
+        where f = 'poll' and leader_epoch is not null and offset is not null
+            and (run, topic, partition) in (select * from values :logs as logs (run, topic, partition))
+        group by run, topic, partition, leader_epoch
+    )
+    select begun.run, begun.topic, begun.partition, begun.leader_epoch, begun.offset, min(sent.invoked) as time
+    from begun join {records} as sent on sent.f = 'send' and sent.run = begun.run and sent.value = begun.value
+    group by all
 """
 
 _SOURCES = f"""

@@ -19,6 +19,7 @@ Kind = Literal[
     "duplicate delivery",
     "group handover",
     "application",
+    "removal",
     "unknown",
 ]
 """What happened, whatever allowed it. Stable: programs that read verdicts refer to it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from analyzers.verdict.wording import TimeScale
+
 FAULT = "fault"
 """Marks where counting begins."""
 
@@ -19,7 +21,7 @@ class Moment(Protocol):
         """Whether a fault begins then."""
 
 
-def since_fault(moments: Iterable[Moment]) -> Iterator[str]:
+def since_fault(moments: Iterable[Moment], scale: TimeScale) -> Iterator[str]:
     """Of each moment, in order: ``fault``, ``+3.5 s`` since the nearest fault above, or nothing if there is none.
 
     What has no known time is not counted.
@@ -33,4 +35,4 @@ def since_fault(moments: Iterable[Moment]) -> Iterator[str]:
             yield ""
         else:
             # The difference of the times as they are shown beside it.
-            yield f"+{round(each.time, 1) - round(latest, 1):,.1f} s"
+            yield f"+{scale.text(scale.rounded(each.time) - scale.rounded(latest))}"

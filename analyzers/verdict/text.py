@@ -9,6 +9,7 @@ from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.evidence import Evidence, Number, Span, Value
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.history.fault_events import affected
+from analyzers.history.relative_time import Unit
 from analyzers.verdict.availability import Availability, PhaseAvailability
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
@@ -16,7 +17,7 @@ from analyzers.verdict.headline import headline
 from analyzers.verdict.names import client_name, write_name
 from analyzers.verdict.propagation import Propagation
 from analyzers.verdict.staleness import Staleness
-from analyzers.verdict.wording import count, seconds
+from analyzers.verdict.wording import TimeScale, count, scale_of, seconds
 from workloads.history.schema import VALUE_BITS
 
 FIRST = ("value", "other_value", "op", "process", "session", "offset")
@@ -38,14 +39,16 @@ def render(
     notes: Sequence[str],
     not_exercised: Sequence[str] = (),
     clients: Mapping[int, str],
+    unit: Unit = "s",
 ) -> str:
     """Lines of any length; the last one has no line end.
 
     clients  names of processes, see `client_names`.
     """
     lines = [headline(run=run, result=result, findings=findings, unknowns=unknowns)]
+    scale = scale_of((each.get("time") for finding in findings for each in finding.examples), unit)
     for finding in findings:
-        lines += ["", *_finding(finding, clients)]
+        lines += ["", *_finding(finding, clients, scale)]
     for title, section in (
         ("What is unknown:", [f"- {sentence}" for sentence in unknowns]),
         ("What was exercised:", [*_exercised(exercised)]),
@@ -60,7 +63,7 @@ def render(
     return "\n".join(lines)
 
 
-def _finding(finding: Finding, clients: Mapping[int, str]) -> Iterator[str]:
+def _finding(finding: Finding, clients: Mapping[int, str], scale: TimeScale) -> Iterator[str]:
     effect = ""
     if finding.allowed:
         effect = "  [allowed: not judged]"
@@ -70,16 +73,18 @@ def _finding(finding: Finding, clients: Mapping[int, str]) -> Iterator[str]:
         effect = "  [note: not judged]"
     yield f"{finding.anomaly}: {finding.count:,} {finding.summary}{effect}"
     yield from (
-        f"    {_example(ANOMALIES[finding.anomaly], example, clients)}" for example in finding.examples
+        f"    {_example(ANOMALIES[finding.anomaly], example, clients, scale)}" for example in finding.examples
     )
     more = finding.count - len(finding.examples)
     if finding.examples and more:
         yield f"    ... and {more:,} more"
 
 
-def _example(anomaly: Anomaly, example: Mapping[str, Any], clients: Mapping[int, str]) -> str:
+def _example(
+    anomaly: Anomaly, example: Mapping[str, Any], clients: Mapping[int, str], scale: TimeScale
+) -> str:
     time, faults = example.get("time"), example.get("faults") or ()
-    moment = "at an unknown time" if time is None else f"at {seconds(time)}"
+    moment = "at an unknown time" if time is None else f"at {scale.text(time)}"
     shown = {name: anomaly.evidence.get(name, UNDECLARED) for name in [*FIRST, *example] if name in example}
     facts = [
         _fact(name, kind, example[name], clients)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, get_args
 
+from analyzers.history.relative_time import Unit
 from analyzers.verdict.availability import NOT_MEASURED, Availability
 from analyzers.verdict.cause import Cause
 from analyzers.verdict.exercised import NOTHING, Exercised
@@ -51,6 +52,8 @@ class Verdict:
     """What the findings came from; every finding of a check is under exactly one of them."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of the topics and the producers, as far as they are recorded and the same for all."""
+    unit: Unit = "s"
+    """In which times are shown: that of an imported file, if it is a small one."""
     began: int | None = None
     """Of the run's first operation: CLOCK_MONOTONIC of the host in ns. All times count from there."""
 
@@ -88,6 +91,7 @@ class Verdict:
             clients={int(process): str(name) for process, name in data.get("clients", {}).items()},
             causes=tuple(Cause.from_data(each) for each in data.get("causes", ())),
             settings={str(name): str(value) for name, value in data.get("settings", {}).items()},
+            unit=data.get("unit", "s"),
             began=data.get("began"),
         )
 
@@ -109,6 +113,7 @@ class Verdict:
             notes=self.notes,
             not_exercised=self.not_exercised,
             clients=self.clients,
+            unit=self.unit,
         )
 
 
@@ -125,6 +130,7 @@ def judge(
     clients: Mapping[int, str] | None = None,
     causes: Collection[Cause] = (),
     settings: Mapping[str, str] | None = None,
+    unit: Unit = "s",
     began: int | None = None,
 ) -> Verdict:
     """The verdict that follows from these. Its findings are sorted: worst first, then as in the catalogue."""
@@ -143,6 +149,7 @@ def judge(
         clients=dict(clients or {}),
         causes=tuple(causes),
         settings=dict(settings or {}),
+        unit=unit,
         began=began,
     )
 

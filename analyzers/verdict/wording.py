@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analyzers.history.relative_time import Unit
+
+PER_SECOND: dict[Unit, int] = {"s": 1, "ms": 10**3, "us": 10**6}
+
+MOST_DIGITS = 3
+"""Decimals of a time in s; other units need none."""
+
 SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -22,3 +32,34 @@ def seconds(time: float) -> str:
     if 0 < abs(time) < 0.1:
         return f"{time * 1000:.0f} ms" if abs(time) >= 0.001 else "below 1 ms"
     return f"{time:,.1f} s"
+
+
+@dataclass(frozen=True)
+class TimeScale:
+    """How the times of one text are written: in the unit of the history, with as many decimals as tell them apart."""
+
+    unit: Unit = "s"
+    digits: int = 1
+
+    def text(self, time: float) -> str:
+        """time: s. ``4.8 s``, ``4.812 s``, ``4,812 ms``."""
+        return f"{time * PER_SECOND[self.unit]:,.{self.digits}f} {self.unit}"
+
+    def rounded(self, time: float) -> float:
+        """s, as it is shown."""
+        return round(time * PER_SECOND[self.unit], self.digits) / PER_SECOND[self.unit]
+
+
+def scale_of(times: Iterable[float | None], unit: Unit = "s") -> TimeScale:
+    """For these times (s): one decimal of a second, or more where they all lie within a second and two of them would
+    look equal. In a longer story, their order tells apart what happened within a tenth of a second."""
+    if unit != "s":
+        return TimeScale(unit, 0)
+    known = {time for time in times if time is not None}
+    if not known or max(known) - min(known) >= 1:
+        return TimeScale(unit)
+    distinct = len({round(time, MOST_DIGITS) for time in known})
+    digits = range(1, MOST_DIGITS + 1)
+    return TimeScale(
+        unit, next(each for each in digits if len({round(time, each) for time in known}) == distinct)
+    )

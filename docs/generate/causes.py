@@ -1,4 +1,4 @@
-"""The table of docs/explain.md: the kinds of causes, from the explainers."""
+"""The tables of docs/explain.md: the kinds of causes, and the anomalies without one, from the explainers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from _blocks import replaced, table
 
 from analyzers.causes.registry import KINDS
+from analyzers.causes.without_cause import WITHOUT
 
 CHANGES = {
     "setting": "a setting",
@@ -18,12 +19,35 @@ CHANGES = {
 
 def generate(root: Path) -> dict[Path, str]:
     page = root / "docs" / "explain.md"
-    return {page: replaced(page.read_text(encoding="utf-8"), "causes", body())}
+    text = page.read_text(encoding="utf-8")
+    for name, body in (("causes", kinds()), ("causes: none", without())):
+        text = replaced(text, name, body)
+    return {page: text}
 
 
-def body() -> str:
+def kinds() -> str:
     rows = [
-        [kind.name, CHANGES[kind.changes], kind.established, kind.why, kind.change or "–", kind.source]
+        [
+            kind.name,
+            CHANGES[kind.changes],
+            ", ".join(map(_link, sorted(kind.explains))),
+            kind.established,
+            kind.why,
+            kind.change or "–",
+            kind.source,
+        ]
         for kind in KINDS.values()
     ]
-    return table(["cause", "what has to be changed", "established by", "why", "try", "source"], rows)
+    header = ["cause", "what has to be changed", "may explain", "established by", "why", "try", "source"]
+    return table(header, rows)
+
+
+def without() -> str:
+    names: dict[str, list[str]] = {}
+    for name, reason in WITHOUT.items():
+        names.setdefault(reason, []).append(_link(name))
+    return table(["anomaly", "why"], [[", ".join(of), reason] for reason, of in names.items()])
+
+
+def _link(anomaly: str) -> str:
+    return f"[{anomaly}](anomalies.md#{anomaly.lower()})"

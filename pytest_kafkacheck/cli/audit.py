@@ -95,7 +95,9 @@ def _run(options: argparse.Namespace) -> int:
     if is_printed:
         print_matrix(results, {})
     agree = sum(result.state == "as predicted" for result in results)
-    say(f"{agree} of {len(results)} outcomes are shown as the audit says them")
+    others = sorted({each.cell.elsewhere for each in results if each.cell.elsewhere is not None})
+    where = f" on Kafka {', '.join(others)}, which is not the release asked for" if others else ""
+    say(f"{agree} of {len(results)} outcomes are shown as the audit says them{where}")
     return worst([status(report), matrix_status(results)])
 
 

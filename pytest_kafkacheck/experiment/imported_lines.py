@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzers.catalogue.registry import require_known
+from analyzers.history.relative_time import Unit
 from analyzers.verdict.promises import require_promises
 from pytest_kafkacheck.errors import UsageError
 from workloads.history.lines.imports import import_lines
@@ -23,6 +24,7 @@ class ImportedLines:
     path      the file.
     home      the folder with its tables.
     clients   names by process number, where the file does not use numbers.
+    unit      in which its times are shown.
     requires  promises without which the verdict is unknown; None: those that the history is about.
     allow     anomalies that are reported without effect.
     """
@@ -32,12 +34,14 @@ class ImportedLines:
     clients: Mapping[int, str]
     requires: frozenset[str] | None
     allow: frozenset[str]
+    unit: Unit = "s"
 
     def write(self) -> None:
         data = {
             # A folder that holds its file may be moved.
             "path": self.path.name if self.path.parent == self.home else str(self.path.resolve()),
             "clients": self.clients,
+            "unit": self.unit,
             "requires": None if self.requires is None else sorted(self.requires),
             "allow": sorted(self.allow),
         }
@@ -57,6 +61,7 @@ class ImportedLines:
                 clients={int(number): str(name) for number, name in data["clients"].items()},
                 requires=None if requires is None else require_promises(requires),
                 allow=require_known(data["allow"]),
+                unit=data.get("unit", "s"),
             )
         except FileNotFoundError:
             return None
@@ -92,6 +97,7 @@ def import_run(
         clients=found.clients,
         requires=required,
         allow=allowed | require_known(allow),
+        unit=found.unit,
     )
     lines.write()
     return lines

@@ -88,9 +88,13 @@ def _judged_partly(only: Collection[str]) -> str:
 
 def _case(run: StoredRun, allow: Collection[str]) -> Case:
     rules, problem = run.rules, run.problem or compaction_problem(run)
+    home = RunDirectory(run.home) if isinstance(run.home, Path) else None
     surroundings = Surroundings(
         settings={} if rules is None else rules.settings,
+        logs={} if home is None else home.node_logs(),
+        clock=None if home is None else home.read_clock(),
         clients={} if run.lines is None else run.lines.clients,
+        unit="s" if run.lines is None else run.lines.unit,
     )
     if run.lines is not None:
         return Case(

@@ -27,13 +27,15 @@ LEAST_BROKERS = 3
 @dataclass(frozen=True)
 class Cell:
     """stated: what the user expects; None: what the rules of the audit predict. in_rack: for rack-lost. audited: what
-    an audit of a cluster says, of which the cell has only the settings that a scenario needs."""
+    an audit of a cluster says, of which the cell has only the settings that a scenario needs. asked: the release
+    that was asked for, where another one may show it; None: the one that is run."""
 
     chosen: Chosen
     scenario: Scenario
     stated: Expected | None = None
     in_rack: int = 1
     audited: Expected | None = None
+    asked: str | None = None
 
     @property
     def id(self) -> str:
@@ -100,6 +102,16 @@ class Cell:
             disk_mb=DISK_MB if self.scenario.disks else None,
             features=features,
         )
+
+    @property
+    def version(self) -> str:
+        """The release that is run."""
+        return self.cluster.version
+
+    @property
+    def elsewhere(self) -> str | None:
+        """The release that is run, where it is not the one that was asked for."""
+        return self.version if self.asked not in (None, self.version) else None
 
     @property
     def workload(self) -> AppendLog:

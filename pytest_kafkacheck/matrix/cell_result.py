@@ -50,7 +50,16 @@ class CellResult:
 
     @property
     def guarantee(self) -> str:
-        """Such as "kept 1,204 of 1,204", "broken: 510 of 1,373 lost", "not exercised: ..."."""
+        """Such as "kept 1,204 of 1,204", "broken: 510 of 1,373 lost (shown on 3.9.2)", "not exercised: ..."."""
+        return f"{self._guarantee}{self._where}"
+
+    @property
+    def _where(self) -> str:
+        """Part of each text, because what another release does may differ."""
+        return "" if self.cell.elsewhere is None else f" (shown on {self.cell.elsewhere})"
+
+    @property
+    def _guarantee(self) -> str:
         shown = self.shown
         if shown.lost:
             return f"broken: {shown.lost:,} of {shown.written:,} lost"
@@ -63,6 +72,10 @@ class CellResult:
     @property
     def verdict(self) -> str:
         """The state with its reason, in one sentence."""
+        return f"{self._verdict}{self._where}"
+
+    @property
+    def _verdict(self) -> str:
         shown = self.shown
         match self.state:
             case "not reproduced":
@@ -78,7 +91,7 @@ class CellResult:
             case "not exercised" if shown.lost:
                 return f"not exercised: {shown.lost:,} of {shown.written:,} lost, but {shown.unproved[0]}"
             case "not as predicted":
-                return f"not as predicted: {self.guarantee}, expected: {self.cell.expected}"
+                return f"not as predicted: {self._guarantee}, expected: {self.cell.expected}"
             case state:
                 return state
 
@@ -99,6 +112,8 @@ class CellResult:
         return {
             "cell": cell.id,
             "scenario": cell.scenario.name,
+            "version": cell.version,
+            "asked": cell.asked or cell.version,
             "configuration": cell.describe(),
             "expected": cell.expected,
             "why": [] if cell.stated else list(cell.predicted.why),

@@ -46,6 +46,7 @@ def cells_of(subject: Subject, events: Collection[str]) -> Proof:
                     known[said.event],
                     in_rack=configuration.replicas_in_rack or 1,
                     audited=said.effect,
+                    asked=configuration.version,
                 )
             )
     return Proof(tuple(cells), tuple(left_out))

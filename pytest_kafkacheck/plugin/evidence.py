@@ -14,12 +14,16 @@ from pytest_kafkacheck.plugin.options import directory_of
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+    from pytest_kafkacheck.recorder.session import Recording
 
 CLUSTER: pytest.StashKey[DockerCluster] = pytest.StashKey()
 """Of a test: the cluster of the fixture `kafkacheck_cluster`."""
 
 OUTPUT = pytest.StashKey[Path]()
 """Of a test: the folder with what its own processes printed."""
+
+RECORDING: pytest.StashKey[Recording] = pytest.StashKey()
+"""Of a test: what it recorded. Its folder has the evidence, too, so that a failure names one folder."""
 
 ENDED = pytest.StashKey[bool]()
 """Of a test: whether it has passed, been skipped, or its evidence has been kept."""
@@ -35,7 +39,10 @@ def keep_evidence(item: pytest.Item) -> str | None:
         return None
     item.stash[ENDED] = True
     try:
-        return f"logs, topics and stacks: {_kept(item, cluster)}"
+        folder = _kept(item, cluster)
+        recording = item.stash.get(RECORDING, None)
+        is_named = recording is not None and any(run.path == folder for run in recording.runs)
+        return f"logs, topics and stacks: {'in the folder of the run' if is_named else folder}"
     except Exception as error:
         return f"logs, topics and stacks could not be kept: {error!r}"
 
@@ -43,7 +50,11 @@ def keep_evidence(item: pytest.Item) -> str | None:
 def _kept(item: pytest.Item, cluster: DockerCluster) -> Path:
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
-    folder = RunDirectory.create(directory_of(item.config), name=item.name, run=secrets.token_hex(4)).path
+    recording = item.stash.get(RECORDING, None)
+    if recording is None or recording.is_empty:
+        folder = RunDirectory.create(directory_of(item.config), name=item.name, run=secrets.token_hex(4)).path
+    else:
+        folder = recording.path
     with (folder / "stacks.txt").open("w") as file:
         faulthandler.dump_traceback(file, all_threads=True)
     cluster.save_evidence(folder)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_kafkacheck.plugin.cells import RESULT
-from pytest_kafkacheck.plugin.evidence import CLUSTER, OUTPUT, keep_evidence
+from pytest_kafkacheck.plugin.evidence import CLUSTER, OUTPUT, RECORDING, keep_evidence
 from pytest_kafkacheck.plugin.marker import marker_options
 from pytest_kafkacheck.plugin.options import directory_of, harness_options, scope_of
 from pytest_kafkacheck.plugin.own_processes import OwnProcesses
@@ -115,7 +115,7 @@ def kafkacheck_recorder(
         test=request.node.nodeid,
         unknown=marker_options(request.node).unknown == "pass",
     )
-    request.node.stash[RUNS] = recording.runs
+    request.node.stash[RUNS], request.node.stash[RECORDING] = recording.runs, recording
     patch = pytest.MonkeyPatch()
     patch.setattr(kafkacheck_cluster, "fault_rows", recording.fault_rows, raising=False)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_kafkacheck.recorder.consumers import recorded_consumer
@@ -13,17 +14,29 @@ class ClientRecorder(Recorder):
     """Records clients of kafka-python and confluent-kafka, and whatever a test reports by hand."""
 
     def producer(
-        self, client: Any, *, session: str | None = None, transactional_id: str | None = None
+        self,
+        client: Any,
+        *,
+        session: str | None = None,
+        transactional_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Any:
         """The producer of kafka-python or confluent-kafka, whose sends and transactions are recorded.
 
         session           names the user for whom it writes: behind all that the session had read and written before.
         transactional_id  needed for a transactional producer of confluent-kafka.
+        settings          with which a producer of confluent-kafka was made, because it does not say them. Causes of
+                          findings are explained with acks, enable.idempotence and their like.
         Each record gets a header, by which it is recognised when it is read. Use what is returned instead of the
         client; all other methods are the client's own.
         """
         return recorded_producer(
-            client, self, by=self.name_client("producer"), session=session, transactional_id=transactional_id
+            client,
+            self,
+            by=self.name_client("producer"),
+            session=session,
+            transactional_id=transactional_id,
+            settings=settings,
         )
 
     def consumer(

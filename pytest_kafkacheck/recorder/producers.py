@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,12 +12,32 @@ from pytest_kafkacheck.errors import UsageError
 if TYPE_CHECKING:
     from pytest_kafkacheck.recorder.recorder import Outcome, Recorder, Sent, Transaction
 
+SETTINGS = ("acks", "enable.idempotence", "retries", "max.in.flight.requests.per.connection")
+"""With which causes are explained."""
+
+SYNONYMS = {
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight": SETTINGS[3],
+}
+"""Other names that librdkafka has for them."""
+
+LIBRDKAFKA = {"acks": "all", "enable.idempotence": "false"}
+"""Its defaults, where a producer's settings do not name them: https://github.com/confluentinc/librdkafka, file
+CONFIGURATION.md."""
+
 REFUSALS = (TypeError, ValueError, AssertionError, BufferError)
 """With these, a library refuses a record before it takes it. After any other error, a broker may have it."""
 
 
 def recorded_producer(
-    client: Any, recorder: Recorder, *, by: str, session: str | None, transactional_id: str | None
+    client: Any,
+    recorder: Recorder,
+    *,
+    by: str,
+    session: str | None,
+    transactional_id: str | None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Any:
     """Raises UsageError for something that is no producer of a known library."""
     kind = next((kind for method, kind in KINDS.items() if callable(getattr(client, method, None))), None)
@@ -27,18 +47,28 @@ def recorded_producer(
             f"confluent-kafka (with a method produce); report what "
             f"another client does by hand, with send, ack and fail"
         )
-    return kind(client, recorder, by=by, session=session, transactional_id=transactional_id)
+    return kind(
+        client, recorder, by=by, session=session, transactional_id=transactional_id, settings=settings
+    )
 
 
 class RecordedProducer:
     """Delegates everything to the client, and records what concerns a history."""
 
     def __init__(
-        self, client: Any, recorder: Recorder, *, by: str, session: str | None, transactional_id: str | None
+        self,
+        client: Any,
+        recorder: Recorder,
+        *,
+        by: str,
+        session: str | None,
+        transactional_id: str | None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._client, self._recorder = client, recorder
         self._by, self._session = by, session
         self._transactional_id = transactional_id
+        self._settings = self._known_settings(settings)
         self._transaction: Transaction | None = None
         self._threads: dict[int, int] = {}
         self._lock = threading.Lock()
@@ -52,6 +82,10 @@ class RecordedProducer:
 
     def __exit__(self, *error: Any) -> Any:
         return self._client.__exit__(*error)
+
+    def _known_settings(self, given: Mapping[str, Any] | None) -> dict[str, str]:
+        """Of `SETTINGS`, as Kafka spells them. Empty where the client does not say them, and none are given."""
+        raise NotImplementedError
 
     def begin_transaction(self, *arguments: Any, **options: Any) -> Any:
         name = self._transactional_id or _configured(self._client, "transactional_id")
@@ -88,7 +122,9 @@ class RecordedProducer:
         """The client, for sends that have an order: those of one thread."""
         with self._lock:
             number = self._threads.setdefault(threading.get_ident(), len(self._threads))
-        return f"{self._by}, thread {number}" if number else self._by
+        by = f"{self._by}, thread {number}" if number else self._by
+        self._recorder.client(by, "producer", self._settings)
+        return by
 
     def _sending(self, topic: str, value: Any, key: Any, partition: int | None) -> Sent:
         return self._recorder.begin_send(
@@ -115,6 +151,11 @@ class RecordedProducer:
 
 class KafkaPythonProducer(RecordedProducer):
     """A ``kafka.KafkaProducer``."""
+
+    def _known_settings(self, given: Mapping[str, Any] | None) -> dict[str, str]:
+        known = {name: _configured(self._client, name.replace(".", "_")) for name in SETTINGS}
+        known |= {name: each for name, each in (given or {}).items() if name in SETTINGS}
+        return {name: _spelt(name, each) for name, each in known.items() if each is not None}
 
     def send(
         self,
@@ -146,6 +187,13 @@ class KafkaPythonProducer(RecordedProducer):
 
 class ConfluentProducer(RecordedProducer):
     """A ``confluent_kafka.Producer``. Its deliveries are reported by `poll` and `flush`, as ever."""
+
+    def _known_settings(self, given: Mapping[str, Any] | None) -> dict[str, str]:
+        if given is None:
+            return {}
+        named = {SYNONYMS.get(name, name): each for name, each in given.items()}
+        known = {**LIBRDKAFKA, **{name: each for name, each in named.items() if name in SETTINGS}}
+        return {name: _spelt(name, each) for name, each in known.items()}
 
     def __len__(self) -> int:
         return len(self._client)
@@ -190,6 +238,14 @@ class ConfluentProducer(RecordedProducer):
 
 KINDS: dict[str, type[RecordedProducer]] = {"produce": ConfluentProducer, "send": KafkaPythonProducer}
 """By the method that tells the library."""
+
+
+def _spelt(name: str, value: Any) -> str:
+    """``all`` for each name of it; ``true`` and ``false``."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return "all" if name == "acks" and text == "-1" else text
 
 
 def _configured(client: Any, name: str) -> Any:

@@ -59,6 +59,7 @@ class Recorder:
         self._numbers: Counter[str] = Counter()
         self._tokens: set[str] = set()
         self._open: dict[str, Transaction] = {}
+        self._clients: dict[str, str] = {}
         self.topics: set[str] = set()
         """Those to which something was sent."""
 
@@ -271,10 +272,33 @@ class Recorder:
             error=None if error is None else _text(error),
         )
 
+    def client(self, by: str, role: str, settings: Mapping[str, str]) -> None:
+        """Record a client and the settings with which it sends, as Kafka spells them, as far as they are known.
+
+        A verdict explains with them what a setting allowed. Does nothing for a client that was recorded before.
+        """
+        with self._lock:
+            if by in self._clients:
+                return
+            self._clients[by] = role
+        acks = settings.get("acks")
+        config = {name: value for name, value in settings.items() if name != "acks"}
+        self._worker(by, "started", acks=acks, config=config or None)
+
+    def _worker(self, by: str, event: str, **fields: Any) -> None:
+        self._log.append(
+            "worker", process=by, role=self._clients[by], event=event, invoked=self._clock(), **fields
+        )
+
     def close(self) -> None:
         """Transactions that are open stay unknown."""
         with self._lock:
             left, self._open = self._open, {}
+            clients = list(self._clients)
+        for by in clients:
+            self._worker(by, "stopped")
+        with self._lock:
+            self._clients.clear()
         for each in left.values():
             self._log.append("txn", **each.fields, type="info", outcome="commit")
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,6 +55,11 @@ class Recording(ClientRecorder):
         now = {"monotonic_ns": time.monotonic_ns(), "unix_ns": time.time_ns()}
         home.environment.write_text(json.dumps({"clock": now}, indent=2) + "\n")
         self._phase("steady")
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        return self._home.path
 
     def judge(self, *, requires: Sequence[str] | None = None, allow: Sequence[str] = ()) -> Run:
         """Read everything once more with a fresh client, and judge what was recorded. Flush producers before.

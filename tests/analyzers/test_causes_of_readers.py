@@ -202,7 +202,7 @@ def test_a_member_that_was_held_between_its_copies_and_its_positions_explains_se
     unnamed = of_groups(6, anomaly="duplicate-copy").steps
     assert "the first duplicate-copy" in [step.text for step in unnamed]
     assert of_groups(9, by=(4,), anomaly="duplicate-copy").kind == NOT_DETERMINED
-    assert of_groups(9, by=(3,), anomaly="lost-copy").kind == NOT_DETERMINED
+    assert of_groups(9, by=(3,), anomaly="lost-copy").name == "commits before copies"
 
 
 def test_a_held_member_explains_nothing_that_others_do_later_or_anyone_did_before() -> None:

@@ -10,7 +10,7 @@ import pytest
 from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, RunEvidence
-from analyzers.causes.explainers.duplicate_delivery import duplicate_delivery
+from analyzers.causes.explainers.duplicate_delivery import by_retries
 from analyzers.causes.explainers.group_handover import group_handover
 from analyzers.causes.not_determined import not_determined
 from analyzers.causes.story import story
@@ -179,7 +179,7 @@ def test_steps_tell_the_first_and_the_last_finding_and_the_faults_meanwhile() ->
 
 def test_one_finding_has_one_time() -> None:
     once = not_determined([extent("poll-skip", first=5, last=5)], run())
-    assert [step.text for step in once.steps] == ["the first poll-skip"]
+    assert [step.text for step in once.steps] == ["poll-skip"]
     never_ended = not_determined([replace(extent("poll-skip"), last=None)], run())
     assert [step.text for step in never_ended.steps] == ["the first poll-skip"]
     untimed = not_determined([replace(extent("poll-skip"), first=None, last=None)], run())
@@ -202,7 +202,7 @@ def test_an_end_at_an_unknown_time_comes_last() -> None:
 )
 def test_writes_that_a_log_has_twice_are_counted(counts: list[int], text: str) -> None:
     found = [replace(extent("duplicate", last=5), count=count) for count in counts]
-    of_run = cause_in(duplicate_delivery, [*found, extent("poll-skip")], run())
+    of_run = cause_in(by_retries, [*found, extent("poll-skip")], run())
     assert of_run is not None
     assert [step.text for step in of_run.steps] == [text]
     assert of_run.findings == {"duplicate": sum(counts)}
@@ -210,7 +210,7 @@ def test_writes_that_a_log_has_twice_are_counted(counts: list[int], text: str) -
 
 def test_logs_are_in_the_order_of_their_names() -> None:
     found = [replace(extent("duplicate"), topic=topic) for topic in "hgfedcba"]
-    of_run = cause_in(duplicate_delivery, [*found, replace(extent("duplicate"), topic=None)], run())
+    of_run = cause_in(by_retries, [*found, replace(extent("duplicate"), topic=None)], run())
     assert of_run is not None
     assert of_run.logs == tuple(f"{topic}-0" for topic in "abcdefgh")
 

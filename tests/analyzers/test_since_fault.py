@@ -10,6 +10,7 @@ from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import judge
+from analyzers.verdict.wording import TimeScale
 from pytest_kafkacheck.cli.common.overview import time_line
 from tests.support.cause_evidence import evidence
 
@@ -30,15 +31,15 @@ def story_lines(*steps: Step) -> list[str]:
 
 
 def test_times_are_counted_from_the_nearest_fault_above() -> None:
-    assert [*since_fault(STEPS)] == ["", "fault", "+3.5 s", "fault", "+1,222.6 s", ""]
+    assert [*since_fault(STEPS, TimeScale())] == ["", "fault", "+3.5 s", "fault", "+1,222.6 s", ""]
     fault_at_some_time = Step(time=None, text="broker 1 is cut off", is_fault=True)
-    assert [*since_fault([fault_at_some_time, STEPS[2]])] == ["fault", ""]
+    assert [*since_fault([fault_at_some_time, STEPS[2]], TimeScale())] == ["fault", ""]
 
 
 def test_the_times_that_are_shown_add_up() -> None:
     """5.84 s and 9.36 s are 3.52 s apart; shown are 5.8 s and 9.4 s."""
     steps = (Step(time=5.84, text="", is_fault=True), Step(time=9.36, text=""))
-    assert [*since_fault(steps)] == ["fault", "+3.6 s"]
+    assert [*since_fault(steps, TimeScale())] == ["fault", "+3.6 s"]
 
 
 def test_the_story_has_both_times() -> None:

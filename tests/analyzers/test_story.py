@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzers.causes.story import story
+from analyzers.history.relative_time import Unit
 from analyzers.verdict.availability import Availability, LogAvailability
 from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised
@@ -12,7 +13,7 @@ from analyzers.verdict.finding import Finding
 from analyzers.verdict.names import client_name, client_names, write_name
 from analyzers.verdict.one_line import one_line
 from analyzers.verdict.verdict import judge
-from analyzers.verdict.wording import ordinal, seconds
+from analyzers.verdict.wording import TimeScale, ordinal, scale_of, seconds
 
 
 def finding(anomaly: str, count: int, *, allowed: bool = False) -> Finding:
@@ -181,3 +182,30 @@ def test_the_story_fits_on_a_screen_however_much_happened() -> None:
     assert "          ... and 12 more steps" in lines
     assert lines[-1] == "          ... and 1 more cause"
     assert "          → 5 of duplicate" in lines
+
+
+@pytest.mark.parametrize(
+    ("times", "unit", "texts"),
+    [
+        ([0.8, 3.5, None], "s", ["0.8 s", "3.5 s"]),
+        ([2.0, 2.05], "s", ["2.00 s", "2.05 s"]),
+        ([2.0, 2.05, 3.0], "s", ["2.0 s", "2.0 s", "3.0 s"]),  # their order tells
+        ([0.011, 0.0121, 0.0122], "s", ["0.011 s", "0.012 s", "0.012 s"]),  # three decimals at most
+        ([2.0, 2.0], "s", ["2.0 s", "2.0 s"]),
+        ([0.011, 1.5], "ms", ["11 ms", "1,500 ms"]),
+        ([], "s", []),
+    ],
+)
+def test_times_have_the_unit_of_the_file_and_can_be_told_apart(
+    times: list[float | None], unit: Unit, texts: list[str]
+) -> None:
+    scale = scale_of(times, unit)
+    assert [scale.text(time) for time in times if time is not None] == texts
+
+
+def test_a_story_shows_times_in_the_unit_of_the_file() -> None:
+    steps = (Step(time=0.02, text="broker 1 is killed", is_fault=True), Step(time=0.045, text="a loss"))
+    cause = Cause(kind="truncation", changes="setting", findings={"lost-write": 3}, steps=steps)
+    told = story(judge("r", findings=[finding("lost-write", 3)], causes=[cause], unit="ms"))
+    assert told.splitlines()[1:3] == ["   20 ms   fault  broker 1 is killed", "   45 ms  +25 ms  a loss"]
+    assert TimeScale("ms", 0).text(1.5) == "1,500 ms"

@@ -52,7 +52,7 @@ def test_lost_writes_of_own_clients_are_found_and_kept_ones_are_valid(
     hasty = unsafe.producer(KafkaProducer(**access(cluster.brokers.values()), acks=1))
     # Without idempotence, which is the default of librdkafka, a send whose answer is lost may be written twice.
     settings = {"bootstrap.servers": ",".join(cluster.bootstrap), "enable.idempotence": True}
-    careful = safe.producer(confluent_kafka.Producer(settings))
+    careful = safe.producer(confluent_kafka.Producer(settings), settings=settings)
     reader = safe.consumer(
         KafkaConsumer(
             name, **access(cluster.brokers.values()), group_id=None, auto_offset_reset="earliest",
@@ -81,6 +81,15 @@ def test_lost_writes_of_own_clients_are_found_and_kept_ones_are_valid(
         client.close()
     lost = unsafe.judge()
     lost.assert_invalid("lost-write")
+    (cause,) = (each for each in lost.verdict.causes if "lost-write" in each.findings)
+    assert (cause.kind, cause.name, cause.change) == (
+        "truncation",
+        "acks=1",
+        "acks=all with min.insync.replicas=2",
+    )
+    assert cause.settings == {
+        "acks": "1", "min.insync.replicas": "2", "unclean.leader.election.enable": "false"
+    }  # fmt: skip
     assert "again  pytest test_mine.py::test_unsafe" in lost.text()
     kept = safe.judge()
     kept.assert_valid()

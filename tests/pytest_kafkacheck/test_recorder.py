@@ -36,11 +36,15 @@ class Recorded:
         self.recorder = ClientRecorder(self.log, run="r1")
 
     def lines(self, f: str) -> Lines:
-        """Of this kind, without the invocations; every line of the file must fit its kind."""
+        """Of this kind, without the invocations."""
+        return [row for row in self.all(f) if row["type"] != "invoke"]
+
+    def all(self, f: str) -> Lines:
+        """Of this kind; every line of the file must fit its kind."""
         self.log.close()
         rows = [json.loads(text) for text in self.file.read_text().splitlines()]
         assert len([*read_lines(self.file, read_header(self.file))]) == len(rows) - 1
-        return [row for row in rows if row.get("f") == f and row["type"] != "invoke"]
+        return [row for row in rows if row.get("f") == f]
 
 
 @pytest.fixture
@@ -379,3 +383,28 @@ def test_final_reads(mock: MockCluster, recorded: Recorded, monkeypatch: pytest.
     polled = [each["offset"] for row in recorded.lines("poll") for each in row["records"]]
     assert polled == [0, 1], "not beyond the end"
     assert {(row["final"], row["committed"]) for row in recorded.lines("poll")} == {(True, False)}
+
+
+def test_the_settings_of_producers_are_recorded_as_far_as_they_are_known(recorded: Recorded) -> None:
+    """A producer of kafka-python says them itself, one of confluent-kafka does not."""
+    recorder = recorded.recorder
+    said = SimpleNamespace(
+        send=lambda *_, **__: SimpleNamespace(add_callback=print, add_errback=print),
+        config={"acks": -1, "enable_idempotence": True, "retries": 5},
+    )
+    recorder.producer(said).send("orders", b"1")
+    mute = SimpleNamespace(produce=lambda *_, **__: None)
+    recorder.producer(mute).produce("orders", b"2")
+    recorder.producer(mute, settings={"request.required.acks": 1, "client.id": "a"}).produce("orders", b"3")
+    recorder.producer(said)  # which sends nothing
+    recorder.close()
+    rows = recorded.all("worker")
+    assert [
+        (row["process"], row.get("acks"), row.get("config")) for row in rows if row["event"] == "started"
+    ] == [
+        ("producer 0", "all", {"enable.idempotence": "true", "retries": "5"}),
+        ("producer 1", None, None),
+        ("producer 2", "1", {"enable.idempotence": "false"}),
+    ]
+    stopped = [row["process"] for row in rows if row["event"] == "stopped"]
+    assert stopped == ["producer 0", "producer 1", "producer 2"]

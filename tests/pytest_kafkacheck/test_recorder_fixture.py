@@ -102,3 +102,11 @@ def test_only_a_valid_verdict_passes_unless_the_test_says_otherwise(pytester: py
         "*the test looked at no verdict, and this one is not valid: UNKNOWN*",
         "*again  pytest *::test_forgotten*",
     ])  # fmt: skip
+    assert sorted(runs(pytester)) == ["test_accepted", "test_asserted", "test_fine", "test_forgotten"]
+    result.stdout.fnmatch_lines(
+        ["*- kafkacheck cluster -*", "logs, topics and stacks: in the folder of the run"]
+    )
+    (asserted,) = (pytester.path / ".kafkacheck").glob("*test_asserted*")
+    assert (asserted / "stacks.txt").is_file()
+    named = [line for line in result.outlines if ".kafkacheck/" in line and "test_asserted" in line]
+    assert {asserted.name in line for line in named} == {True}, "one folder"

@@ -23,7 +23,7 @@ from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from tests.support.stories.copies import copied_twice
 from tests.support.stories.failures import FAILURES, isolated_leader, seen
 from tests.support.stories.sessions import own_write_missed
-from tests.support.stories.unexplained_settings import UNEXPLAINED
+from tests.support.stories.unexplained_settings import UNEXPLAINED, isolated_leader_unseen
 from workloads.history.schema import NEMESIS
 
 pytestmark = pytest.mark.spark
@@ -77,6 +77,18 @@ def assert_tells(verdicts: dict[str, Verdict], home: Path, story: str, *, allowe
     expected = (DATA / "stories" / f"{story}.txt").read_text()
     assert story_of(as_judged) + "\n" == expected
     assert len(expected.splitlines()) <= 15
+
+
+def test_a_history_without_samples_has_its_causes_all_the_same(judged: Any, story: Any) -> None:
+    """An offset that was given twice, and the leader epochs of its records, show that the log was cut."""
+    (cause,) = judged({"r": isolated_leader_unseen(story())})["r"].causes
+    assert (cause.kind, cause.name) == ("truncation", "acks=1")
+    assert cause.settings == {
+        "acks": "1", "min.insync.replicas": "2", "unclean.leader.election.enable": "false"
+    }  # fmt: skip
+    told = [step.text for step in cause.steps]
+    assert "offset 10 gets a second value: the log had been cut there or below" in told
+    assert "the records of leader epoch 1 begin at offset 10" in told
 
 
 def test_of_too_many_changes_those_nearest_to_the_findings_count(

@@ -13,7 +13,7 @@ from analyzers.causes.circumstance import (
     UNCLEAN_ELECTION,
     UNFLUSHED,
 )
-from analyzers.causes.cuts import LogCut, election_after, find_cuts, isr_before
+from analyzers.causes.cuts import PROOF, LogCut, election_after, find_cuts, isr_before
 from analyzers.causes.evidence import (
     Explanation,
     Extent,
@@ -24,13 +24,11 @@ from analyzers.causes.evidence import (
 )
 from analyzers.causes.explainer import Explainer, by_log
 from analyzers.causes.kind import CauseKind, first_kind
-from analyzers.causes.records import SAMPLES
+from analyzers.causes.records import BROKER_LOGS, EPOCHS, SAMPLES
+from analyzers.causes.traces import Trace, trace
 from analyzers.causes.words import MOST_FAULTS, braces, election_text, fault_steps, spread
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Cut, Election, Step
-
-PROOF = ("lost-write", "lost-read", "offset-reuse")
-"""Findings that show where a log was cut, also if no sample caught it at its shortest."""
 
 LOSSES = {
     "lost-write": ("acknowledged write", "will be lost"),
@@ -180,6 +178,31 @@ def truncations(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation
         if explained:
             yield _explanation(evidence, run, [largest, *others], explained)
             rest = [each for each in rest if each not in explained]
+    if (found := trace(evidence, rest, run)) is not None:
+        explained = [each for each in rest if each.high is None or each.high >= found.offset]
+        yield _traced(evidence, run, found, explained)
+
+
+def _traced(evidence: LogEvidence, run: RunEvidence, found: Trace, extents: Sequence[Extent]) -> Explanation:
+    """Of a cut that no sample shows."""
+    explained, settings = merged(extents), run.settings_of(_losers(extents))
+    first = min((each.first for each in extents if each.first is not None), default=None)
+    last = max((each.last for each in extents if each.last is not None), default=None)
+    events = run.active(first, last)
+    circumstances = (UNCLEAN_ELECTION,) if found.is_unclean else ()
+    return Explanation(
+        kind=first_kind(KINDS, circumstances, settings),
+        extents=extents,
+        settings=settings,
+        circumstances=circumstances,
+        faults=events,
+        steps=(*_losses(explained, run), *found.steps, *fault_steps(events[:MOST_FAULTS], run, evidence)),
+    )
+
+
+def _losers(extents: Sequence[Extent]) -> list[Extent]:
+    """The findings that name the clients whose writes are lost."""
+    return [each for each in extents if each.anomaly == "lost-write"]
 
 
 def _explanation(
@@ -189,6 +212,7 @@ def _explanation(
     explained = merged(extents)
     largest = _with_what_is_lost(cuts[0], explained)
     election = election_after(evidence.changes, largest.before)
+    settings = run.settings_of(_losers(extents))
     first = min((each.first for each in explained.values() if each.first is not None), default=None)
     events = run.active(first, largest.after.time)
     circumstances = tuple(
@@ -196,8 +220,9 @@ def _explanation(
     )
     seen = election and _seen_at(election, run)
     return Explanation(
-        kind=first_kind(KINDS, circumstances, run.settings),
+        kind=first_kind(KINDS, circumstances, settings),
         extents=extents,
+        settings=settings,
         circumstances=circumstances,
         faults=events,
         cuts=tuple(_public(cut, evidence.log, run) for cut in (largest, *cuts[1:])),
@@ -339,4 +364,6 @@ def _public(cut: LogCut, log: str, run: RunEvidence) -> Cut:
     )
 
 
-TRUNCATION = Explainer(rank=10, kinds=KINDS, examines=(SAMPLES,), explain=by_log(truncations))
+TRUNCATION = Explainer(
+    rank=10, kinds=KINDS, examines=(SAMPLES, BROKER_LOGS, EPOCHS), explain=by_log(truncations)
+)

@@ -11,20 +11,23 @@ from analyzers.causes.story import story
 from analyzers.explain.overview import timeline
 from analyzers.explain.time_axis import Moment
 from analyzers.history.broker_logs import Clock
+from analyzers.history.relative_time import Unit
 from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.wording import scale_of
 from pytest_kafkacheck.cli.common.table import table
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
 
-def time_line(moments: Sequence[Moment]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def time_line(moments: Sequence[Moment], unit: Unit = "s") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and rows; with a column of times since the fault before, where a fault is among them."""
-    times = ["?" if each.time is None else f"{each.time:,.1f}" for each in moments]
+    scale = scale_of((each.time for each in moments), unit)
+    times = ["?" if each.time is None else scale.text(each.time).rpartition(" ")[0] for each in moments]
     if not any(each.is_fault for each in moments):
         rows = [(time, each.who, each.what) for time, each in zip(times, moments, strict=True)]
-        return ("s", "who", "what"), [*rows]
-    since = since_fault(moments)
-    return ("s", "since fault", "who", "what"), [
+        return (unit, "who", "what"), [*rows]
+    since = since_fault(moments, scale)
+    return (unit, "since fault", "who", "what"), [
         (time, after, each.who, each.what) for time, after, each in zip(times, since, moments, strict=True)
     ]
 
@@ -51,7 +54,7 @@ def parts(verdict: Verdict, home: RunDirectory) -> Iterator[object]:
     for cause in verdict.causes:
         moments, notes = timeline(cause, home.node_logs(), clock)
         where = f" of {', '.join(cause.logs)}" if cause.logs else ""
-        headings, rows = time_line(moments)
+        headings, rows = time_line(moments, verdict.unit)
         right = range(headings.index("who"))
         yield from table(f"Time line: {cause.title}{where}", headings, rows, right=right)
         yield from (f"  {note}" for note in notes)

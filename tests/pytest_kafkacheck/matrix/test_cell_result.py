@@ -15,7 +15,7 @@ from pytest_kafkacheck.errors import VerdictError
 from pytest_kafkacheck.matrix.cell import Cell
 from pytest_kafkacheck.matrix.cell_result import CellResult, worst_state
 from pytest_kafkacheck.matrix.shown import Shown
-from pytest_kafkacheck.matrix.table import as_csv, as_json, markdown, plain, summary
+from pytest_kafkacheck.matrix.table import as_csv, as_json, markdown, plain, rows, summary
 
 KEPT = Shown(path="runs/1", written=1204, lost=0, acks_in_window=7, without_acks=3.14, latency_median=0.002,
              latency_99=0.01)  # fmt: skip
@@ -93,3 +93,16 @@ def test_the_table_in_every_form() -> None:
     assert (first["acks"], first["lost"], second["acks"], second["lost"]) == ("all", "0", "1", "510")
     assert plain(results)[0].startswith("scenario")
     assert summary(results) == "2 cells: 2 as predicted"
+
+
+def test_each_line_says_where_another_release_than_the_one_asked_for_showed_it() -> None:
+    for asked, where in (("3.9.1", f" (shown on {SAFE.version})"), (SAFE.version, ""), (None, "")):
+        result = CellResult(replace(SAFE, asked=asked), (KEPT,))
+        (row,) = rows([result.to_json()])
+        assert [text for text in row if "shown on" in text] == [text for text in row[3:5] if where]
+        assert result.guarantee.endswith(where or result.guarantee)
+        assert result.verdict == f"as predicted{where}"
+        assert (result.to_json()["version"], result.to_json()["asked"]) == (
+            SAFE.version,
+            asked or SAFE.version,
+        )

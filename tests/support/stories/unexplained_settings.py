@@ -12,6 +12,7 @@ from tests.support.stories.failures import (
     at,
     began,
     fault,
+    isolated_leader,
     read_at_the_end,
     replaced,
     seen,
@@ -46,6 +47,13 @@ def acknowledged_above_the_high_watermark(s: Any) -> Any:
     cut_off(began(s, SAFE))
     writes(writes(s, ONE, range(20), 1.0), TWO, range(10, 15), 6.0)
     return replaced(s, 10, 15)
+
+
+def isolated_leader_unseen(s: Any) -> Any:
+    """As `isolated_leader`, in a history without samples of brokers: that of a test with its own clients."""
+    isolated_leader(s)
+    s.observations.clear()
+    return s
 
 
 def truncated_with_safe_settings(s: Any) -> Any:

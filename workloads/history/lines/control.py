@@ -169,6 +169,10 @@ CONTROL = (
             ),
             inside("reads_own", BOOLEAN, "whether it reads what it wrote"),
             inside("acks", TEXT, "the setting with which it sends: all, 1 or 0; absent: unknown"),
+            inside("config", SETTINGS, "others with which it sends, as Kafka spells them; absent: unknown"),
+            inside(
+                "config", OBJECT, "other settings with which it sends, as Kafka spells them; absent: unknown"
+            ),
             inside("instance", OFFSET, "of an application: the number of its instance"),
             inside("trouble", TEXT, "why it crashed"),
         ),

@@ -8,15 +8,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workloads.history.compaction.compact import compact
 from workloads.history.lines.fields import DOUBTS, IMPORTED, Field
 from workloads.history.lines.kinds import KINDS, RECORD
 from workloads.history.lines.parse import Line, Problems, read_header, read_lines
 from workloads.history.lines.survey import Survey, Token, survey
+from workloads.history.lines.types import UNITS
 from workloads.history.schema import HARNESS, NEMESIS, TABLES
 from workloads.history.writer import ROWS, Writer
+
+SHOWN_UNITS: Mapping[int, Literal["ms", "us"]] = {UNITS["ms"]: "ms", UNITS["us"]: "us"}
 
 AUTHORS: Mapping[str, int] = {"harness": HARNESS, "nemesis": NEMESIS}
 
@@ -25,6 +28,7 @@ AUTHORS: Mapping[str, int] = {"harness": HARNESS, "nemesis": NEMESIS}
 class Imported:
     """A history that was imported.
 
+    unit      in which people read its times: that of the file, or s where that is ns.
     clients   names by process number, where the file does not use numbers.
     requires  as `Header.requires`; so is allow.
     """
@@ -33,6 +37,7 @@ class Imported:
     clients: Mapping[int, str]
     requires: tuple[str, ...] | None
     allow: tuple[str, ...]
+    unit: Literal["s", "ms", "us"] = "s"
 
 
 def import_lines(path: Path, home: Path) -> Imported:
@@ -61,7 +66,13 @@ def import_lines(path: Path, home: Path) -> Imported:
     problems.raise_any()
     compact(home)
     _note_doubts(home, [*rows.doubts()])
-    return Imported(run=run, clients=found.clients(), requires=header.requires, allow=header.allow)
+    return Imported(
+        run=run,
+        clients=found.clients(),
+        requires=header.requires,
+        allow=header.allow,
+        unit=SHOWN_UNITS.get(header.unit, "s"),
+    )
 
 
 def sent_lines(path: Path) -> dict[int, int]:

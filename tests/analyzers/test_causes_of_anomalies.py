@@ -1,0 +1,90 @@
+"""Every anomaly has a cause that says what to change, or a reason why it has none. Needs no JVM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analyzers.catalogue.registry import ANOMALIES
+from analyzers.causes.derive import derive
+from analyzers.causes.evidence import Assignment, Extent
+from analyzers.causes.explainers.clients import BY_CLIENTS
+from analyzers.causes.explainers.retention import REMOVALS
+from analyzers.causes.without_cause import EXPLAINED, WITHOUT
+from analyzers.history.fault_events import FaultEvent
+from tests.support.cause_evidence import LOG, evidence, extent, fault
+
+
+def test_every_anomaly_has_a_cause_or_a_reason_why_it_has_none() -> None:
+    assert ANOMALIES.keys() - EXPLAINED - WITHOUT.keys() == set(), "add a kind of cause, or a reason"
+    assert EXPLAINED | WITHOUT.keys() <= ANOMALIES.keys(), "no such anomaly"
+    assert all(WITHOUT.values())
+
+
+def member(policy: str | None, process: int = 3) -> Assignment:
+    return Assignment(time=0, process=process, log=LOG, group="g", generation=1, start=0, policy=policy)
+
+
+def found(anomaly: str) -> Extent:
+    return replace(extent(anomaly), processes=(3,))
+
+
+LATEST = {"assignments": [member("latest"), member("earliest", 4)]}
+SHOWN: tuple[tuple[str, Extent, list[FaultEvent], dict[str, object], bool], ...] = (
+    ("auto.offset.reset=latest", found("group-skip"), [], LATEST, True),
+    ("auto.offset.reset=latest", found("group-skip"), [], {"assignments": [member("earliest")]}, False),
+    ("auto.offset.reset=latest", found("group-skip"), [], {"assignments": [member("latest", 4)]}, False),
+    ("commits out of order", found("commit-regression"), [], {"assignments": [member(None)]}, True),
+    ("commits out of order", found("commit-regression"), [], LATEST, False),
+    ("commits out of order", found("commit-regression"), [], {}, False),
+    ("commits of what was not polled", found("commit-beyond-polls"), [], {}, True),
+    ("commits before copies", found("lost-copy"), [], {}, True),
+    ("commits before copies", found("lost-copy"), [], {"operations": frozenset({"txn"})}, False),
+    ("retention", extent("expired"), [], {"settings": {"retention.ms": "7000"}}, True),
+    ("retention", extent("expired"), [], {"settings": {"retention.ms": "7001"}}, False),
+    (
+        "retention",
+        extent("expired"),
+        [],
+        {"settings": {"retention.ms": "-1", "retention.bytes": "100"}},
+        True,
+    ),
+    ("retention", extent("expired"), [], {}, False),
+    ("deletion by a fault", extent("expired"), [fault("delete-records", 6, 7)], {}, True),
+    ("deletion by a fault", extent("expired"), [fault("delete-records", 3, 4)], {}, False),
+    ("delete.retention.ms", extent("risen-key"), [], {"settings": {"delete.retention.ms": "100"}}, True),
+    (
+        "delete.retention.ms",
+        extent("risen-key"),
+        [],
+        {"settings": {"delete.retention.ms": "86400000"}},
+        False,
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "of", "events", "more", "is_shown"), SHOWN)
+def test_what_clients_and_settings_do_is_established_by_the_history(
+    name: str, of: Extent, events: list[FaultEvent], more: dict[str, object], is_shown: bool
+) -> None:
+    (cause,) = derive(replace(evidence(of, events=events), **more))  # type: ignore[arg-type]
+    assert (cause.name or "not determined") == (name if is_shown else "not determined")
+    assert cause.findings == {of.anomaly: of.count}
+
+
+def test_each_of_these_kinds_is_shown_with_and_without_its_evidence() -> None:
+    shown = {name for name, *_, is_shown in SHOWN if is_shown}
+    assert shown == {kind.name for each in (BY_CLIENTS, REMOVALS) for kind in each.kinds}
+
+
+def test_a_lost_copy_may_come_from_a_lost_write() -> None:
+    """A copy that was acknowledged and lost is no fault of the copier."""
+    causes = derive(evidence(found("lost-copy"), extent("lost-write")))
+    assert [cause.kind for cause in causes] == ["unknown"]
+
+
+def test_writes_in_another_order_have_a_cause_where_retries_may_reorder_them() -> None:
+    for setting, kind in (("false", "duplicate delivery"), ("true", "unknown")):
+        run = replace(evidence(extent("nonmonotonic-send")), settings={"enable.idempotence": setting})
+        assert [cause.kind for cause in derive(run)] == [kind]
