@@ -60,7 +60,7 @@ def searched_too_far_forward_twice(s: Any) -> Any:
 def searched_when_the_poll_completed(s: Any) -> Any:
     """Whether the record was there before the search is not known, nor whether it was there afterwards: the poll
     completed at the nanosecond in which one search began, and the final read began when the other one ended."""
-    searched(polled(s, until=31), 0, 1), searched(s, 2, 3, at=(33, 40))
+    searched(polled(s, until=31), 0, 1), searched(s, 0, 1, at=(33, 40))
     s.now = 39
     return final(s)
 
