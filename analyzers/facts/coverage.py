@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
-from analyzers.facts.poll_spans import poll_spans
+from analyzers.facts.readings import readings
 from analyzers.history.load import History
 
 FINAL = -1
@@ -16,13 +16,13 @@ FINAL = -1
 def coverage(history: History) -> DataFrame:
     """One row per log. Columns: spans, an array of (reader, low, high), both ends inclusive.
 
-    A span is the range of offsets, from the first to the last, that a process polled in one assignment, or that one
-    of its completed reads covered. Only processes count whose polls all have isolation.level=read_committed. Spans of
+    A span is the range of offsets, from the first to the last, that a process polled in one assignment and reading
+    (see `analyzers.facts.readings`), or that one of its completed reads covered. Only processes count whose polls all have isolation.level=read_committed. Spans of
     a reader that overlap or touch are one, so a session that reads on has one span, however often it reads.
     """
     each = (
-        poll_spans(history)
-        .groupBy(*LOG, "process", "assignment", "final")
+        readings(history)
+        .groupBy(*LOG, "process", "assignment", "reading", "final")
         .agg(
             F.expr("min(low)").alias("low"),
             F.expr("max(high)").alias("high"),

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.facts.columns import ACKED, LOG, TIME
 from analyzers.facts.fact import fact
+from analyzers.facts.readings import with_reading
 from analyzers.history.load import History
 
 OURS = [*LOG, "process", "f", "assignment"]
@@ -55,8 +56,7 @@ def _of_keys(history: History) -> DataFrame:
 def _into_generations(history: History) -> DataFrame:
     """From the last record of a group's generation to the first of the next one that the process polled.
 
-    `previous` does not reach across generations. With a partition that it kept, a member continues where it was. With
-    one that it was assigned anew, it starts where the group had committed.
+    `previous` does not reach across generations. With a partition that it kept, a member continues where it was.
     """
     polled = history.records.where("f = 'poll' and generation is not null and offset is not null")
     spans = (
@@ -64,20 +64,17 @@ def _into_generations(history: History) -> DataFrame:
         .groupBy(*OURS, "generation")
         .agg(
             F.max_by("offset", "index").alias("last"),
+            F.max_by("time", "index").alias("until"),
             *(F.min_by(name, "index").alias(name) for name in ("op", "offset", "value", "committed", "time")),
         )
     )
-    assigned = history.operations.where("f = 'member' and topic is not null and generation is not null")
-    anew = assigned.where("get_json_object(value, '$.event') = 'assigned'").select(
-        *LOG, "process", "generation"
-    )
-    # A new assignment separates the spans before it from those after it.
-    line = Window.partitionBy(*LOG, "process").orderBy("generation", F.col("assignment").asc_nulls_first())
+    begun = with_reading(spans, history, at="time", name="reading")
+    both = with_reading(begun, history, at="until", name="last_reading")
+    line = Window.partitionBy(*OURS).orderBy("generation")
     return (
-        spans.unionByName(anew, allowMissingColumns=True)
-        .withColumn("previous", F.lag("last").over(line))
-        .withColumn("before", F.lag("assignment").over(line))
-        .where("previous is not null and before = assignment")
+        both.withColumn("previous", F.lag("last").over(line))
+        .withColumn("before", F.lag("last_reading").over(line))
+        .where("previous is not null and before = reading")
         .selectExpr(
             *LOG, "process", "f", "op", "offset", "previous", "false as within", "value",
             "cast(null as string) as error", "committed", "time", "cast(null as bigint) as key",

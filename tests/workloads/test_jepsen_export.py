@@ -79,6 +79,21 @@ def test_sends_polls_and_faults(tmp_path: Path) -> None:
     assert [op.keys for op in ops if op.f == "assign" and op.type == "ok"] == [(), ("0",)] * 2
 
 
+def test_a_member_in_another_generation_is_assigned_again(tmp_path: Path) -> None:
+    """It may have lost the partition in between, so what it polls next is no step from what it polled before."""
+    records = [record("poll", op, generation=generation) for op, generation in ((1, 1), (2, 1), (3, 3))]
+    ops = exported(write(tmp_path, records, []))
+    assert [op.f for op in ops if op.type == "ok"] == [
+        "assign",
+        "assign",
+        "poll",
+        "poll",
+        "assign",
+        "assign",
+        "poll",
+    ]
+
+
 @pytest.mark.parametrize(
     ("kind", "outcome", "expected"),
     [("ok", "commit", "ok"), ("ok", "abort", "fail"), ("info", "commit", "info")],

@@ -7,7 +7,19 @@ from itertools import pairwise
 from typing import Any
 
 from tests.support.oracles.removals import is_compacted, removed_to
-from tests.support.oracles.rows import OfRows, Oracle, Row, Tables, done, intact, log, of_tables, polls, sends
+from tests.support.oracles.rows import (
+    OfRows,
+    Oracle,
+    Row,
+    Tables,
+    done,
+    intact,
+    log,
+    of_tables,
+    polls,
+    reading,
+    sends,
+)
 from tests.support.random_histories.logs import log_history
 
 
@@ -28,13 +40,7 @@ def steps(records: list[Row], operations: list[Row], f: str) -> Iterator[tuple[R
         for a, b in pairwise(mine):
             if a.get("generation") == b.get("generation"):
                 yield a, b, same_operation(a, b)
-            elif not any(
-                o["f"] == "member"
-                and "assigned" in o["value"]
-                and (o["process"], log(o)) == (a["process"], log(a))
-                and a["generation"] < o["generation"] <= b["generation"]
-                for o in operations
-            ):
+            elif reading(operations, a) == reading(operations, b):
                 yield a, b, False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -71,3 +72,25 @@ def is_withheld(tables: Tables, of: Row, value: int) -> bool:
     rows = [r for r in tables["records"] if r["value"] == value and log(r) == log(of)]
     unsure = [r for r in sends(rows, "fail", "info") if r.get("transaction") is not None]
     return bool(unsure) and not any(r["final"] and r.get("committed") for r in intact(polls(rows)))
+
+
+def reading(operations: list[Row], poll: Row) -> tuple[int, int, int | None]:
+    """Equal for polls of a process and log between which nothing says that the process had to begin anew."""
+    at = poll["invoked"] if poll["completed"] is None else poll["completed"]
+    generation = poll.get("generation")
+    members = [
+        o
+        for o in operations
+        if o["f"] == "member" and o["type"] != "fail" and o["process"] == poll["process"]
+    ]
+    mine = [
+        (o, json.loads(o["value"])["event"]) for o in members if o["topic"] is None or log(o) == log(poll)
+    ]
+    assigned = [o for o, event in mine if event == "assigned"]
+    changes = [o for o, event in mine if event != "joined"]
+    before = sum(o["invoked"] <= at for o in changes)
+    since = sum(
+        generation is not None and o["generation"] is not None and o["generation"] <= generation
+        for o in assigned
+    )
+    return before, since, None if assigned else generation

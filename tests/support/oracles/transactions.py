@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.catalogue.registry import CYCLE_CHECKS
 from analyzers.facts.waits import GRAIN
 from tests.support.oracles.removals import is_compacted, removed_to
-from tests.support.oracles.rows import Oracle, Row, Tables, log
+from tests.support.oracles.rows import Oracle, Row, Tables, log, reading
 from tests.support.random_histories.transactions import transaction_history
 
 
@@ -51,9 +51,11 @@ def reader(poll: Row) -> Any:
 
 
 def spans(tables: Tables) -> Iterator[tuple[Any, Any, int, int]]:
-    key = lambda p: (log(p), p["process"], p["assignment"], bool(p.get("final")))  # noqa: E731
-    for one in {key(p) for p in polls(tables)}:
-        mine = [p for p in polls(tables) if key(p) == one]
+    every: dict[Any, list[Row]] = {}
+    for p in polls(tables):
+        one = log(p), p["process"], p["assignment"], reading(tables["operations"], p), bool(p.get("final"))
+        every.setdefault(one, []).append(p)
+    for one, mine in every.items():
         if all(p.get("committed") for p in mine):
             offsets = [p["offset"] for p in mine]
             yield one[0], reader(mine[0]), min(offsets), max(offsets)

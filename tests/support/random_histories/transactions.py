@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from analyzers.facts.waits import GRAIN
+from tests.support.stories.groups import member
 from tests.support.stories.transactions import A, B, C, init, observe, txn
 
 # Multiples of the resolution at which availability is measured.
@@ -16,6 +17,8 @@ SPAN = st.tuples(st.integers(0, 14), st.integers(0, 4)).map(lambda t: (t[0] * GR
 OFFSET = st.integers(0, 4)
 PARTITION = st.sampled_from([0, 0, 0, 1, 1])
 TYPE = st.sampled_from(["ok", "ok", "ok", "info", "fail"])
+MEMBER = 11
+"""The process that polls as a member of a group."""
 TXN = st.sampled_from([A, A, B, B, C, None])
 
 
@@ -26,13 +29,21 @@ def transaction_history(draw: st.DrawFn, story: Any) -> Any:
     for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=4)):
         more = {"type": draw(TYPE), "partition": draw(PARTITION), "transaction": draw(TXN)}
         s.send(value, draw(st.one_of(st.none(), OFFSET, OFFSET, OFFSET)), at=draw(SPAN), **more)
+    generation = draw(st.sampled_from([None, 1]))
     for number in range(draw(st.integers(2, 9))):
+        process = draw(st.sampled_from([1, 10, MEMBER]))
+        if process == MEMBER and draw(st.booleans()):
+            event = draw(st.sampled_from(["assigned", "assigned", "revoked", "joined", "left"]))
+            generation = generation and generation + 1
+            partition = None if event in ("joined", "left") else draw(PARTITION)
+            member(s, MEMBER, event, draw(SPAN), generation=generation, partition=partition)
         s.poll(
             draw(st.sampled_from(values)),
             draw(OFFSET),
             at=draw(SPAN),
             op=1000 + number,
-            process=draw(st.sampled_from([1, 10, 11])),
+            process=process,
+            generation=generation if process == MEMBER else None,
             type=draw(st.sampled_from(["ok", "ok", "info"])),
             partition=draw(PARTITION),
             assignment=draw(st.sampled_from([1, 1, 2])),

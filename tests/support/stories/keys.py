@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.stories.polls import ONE, THREE, three
+from tests.support.stories.polls import ONE, THREE, member, three
 
 FIRST = (1, 30)
 """The time of sends that overlap, so that real time does not order them."""
@@ -30,7 +30,7 @@ def keyed_record_came_twice(s: Any) -> Any:
 
 def keyed_records_went_back_in_the_next_generation(s: Any) -> Any:
     """Only the first record of the new generation counts. The order of a key ends with a generation."""
-    three(s).poll(ONE + 2, 2, key=4, generation=1)
+    member(three(s), "assigned", 1).poll(ONE + 2, 2, key=4, generation=1)
     s.poll(ONE, 0, key=5, generation=2).poll(ONE + 1, 1, key=4, generation=2)
     return s.final(THREE, end=3)
 

@@ -66,20 +66,21 @@ def keyed_records_of_several_clients(s: Any) -> Any:
 
 def kept_partition_went_back(s: Any) -> Any:
     """The member was assigned another partition, and kept this one."""
-    three(s).poll(ONE, 0, generation=1).poll(ONE + 1, 1, generation=1)
+    member(three(s), "assigned", 1).poll(ONE, 0, generation=1).poll(ONE + 1, 1, generation=1)
     member(s, "assigned", 2, partition=1)
-    member(s, "revoked", 2)
+    member(s, "revoked", 2, partition=1)
     return s.poll(ONE + 1, 1, generation=2).poll(ONE + 2, 2, generation=2).final(THREE, end=3)
 
 
 def kept_partition_was_skipped(s: Any) -> Any:
-    three(s).poll(ONE, 0, generation=1)
+    member(three(s), "assigned", 1).poll(ONE, 0, generation=1)
     member(s, "joined", 2, partition=None)
     return s.poll(ONE + 2, 2, generation=2).final(THREE, end=3)
 
 
 def kept_partition_goes_on(s: Any) -> Any:
-    three(s).poll(ONE, 0, generation=1).poll(ONE + 1, 1, generation=1).poll(ONE + 2, 2, generation=4)
+    member(three(s), "assigned", 1).poll(ONE, 0, generation=1)
+    s.poll(ONE + 1, 1, generation=1).poll(ONE + 2, 2, generation=4)
     return s.final(THREE, end=3)
 
 

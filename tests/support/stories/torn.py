@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.stories.groups import member, polled
 from tests.support.stories.transactions import ONE, READ, TWO, two_parts
 
 WHOLE = {0: ONE, 1: ONE + 1, 2: TWO}
@@ -64,6 +65,65 @@ def poll_of_an_open_transaction_that_never_ended(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 1}, end=3, **READ)
 
 
+def read_by_members(s: Any, *events: str, partition: int = 0) -> Any:
+    """Member 20 gets the first record in generation 1, and the one behind the transaction in generation 3. The events
+    are those of member 20 in between; member 21 gets the second record."""
+    followed(s)
+    member(s, 20, "assigned", (91, 92), generation=1, start=0)
+    polled(s, 20, range(1), (93, 94), generation=1, **READ)
+    for number, event in enumerate(events):
+        at, of = 100 + 10 * number, None if event in ("left", "fenced", "joined") else partition
+        generation = 3 if event == "assigned" else 1
+        member(s, 20, event, (at, at + 1), generation=generation, start=2, partition=of)
+    polled(
+        member(s, 21, "assigned", (150, 151), generation=2, start=0),
+        21,
+        range(2),
+        (152, 153),
+        generation=2,
+        **READ,
+    )
+    s.poll(TWO, 2, process=20, at=(200, 201), generation=3, **READ)
+    return s.final(WHOLE, end=3, **READ)
+
+
+def given_back_and_got_again(s: Any) -> Any:
+    return read_by_members(s, "revoked", "assigned")
+
+
+def lost_and_got_again(s: Any) -> Any:
+    return read_by_members(s, "lost", "assigned")
+
+
+def got_again_without_a_word_of_the_loss(s: Any) -> Any:
+    return read_by_members(s, "assigned")
+
+
+def got_again_in_an_unknown_generation(s: Any) -> Any:
+    """The end of the first reading is recorded, and not when the second one began."""
+    return read_by_members(s, "revoked")
+
+
+def fenced_between_two_readings(s: Any) -> Any:
+    return read_by_members(s, "fenced")
+
+
+def torn_in_a_partition_that_was_kept(s: Any) -> Any:
+    return read_by_members(s, "joined")
+
+
+def torn_while_another_partition_came_and_went(s: Any) -> Any:
+    return read_by_members(s, "revoked", "assigned", partition=1)
+
+
+def read_in_generations_of_which_nothing_is_recorded(s: Any) -> Any:
+    """Nobody knows whether the member kept the partition."""
+    followed(s)
+    polled(s, 20, range(1), (93, 94), generation=1, **READ)
+    s.poll(TWO, 2, process=20, at=(200, 201), generation=3, **READ)
+    return s.final(WHOLE, end=3, **READ)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     torn_by_a_reader_of_which_nothing_says_that_it_is_final: {"torn-transaction": 1, "poll-skip": 1},
     torn_by_a_read: {"torn-transaction": 1},
@@ -72,4 +132,12 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     torn_by_a_final_read_that_did_not_complete: {"torn-transaction": 1, "lost-write": 1},
     passed_by_readers_that_changed_their_isolation: {"poll-skip": 2},
     poll_of_an_open_transaction_that_never_ended: {},
+    given_back_and_got_again: {},
+    lost_and_got_again: {},
+    got_again_without_a_word_of_the_loss: {},
+    got_again_in_an_unknown_generation: {},
+    fenced_between_two_readings: {},
+    torn_in_a_partition_that_was_kept: {"torn-transaction": 1, "poll-skip": 1},
+    torn_while_another_partition_came_and_went: {"torn-transaction": 1, "poll-skip": 1},
+    read_in_generations_of_which_nothing_is_recorded: {},
 }

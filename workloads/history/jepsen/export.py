@@ -50,7 +50,8 @@ class Exported:
     completed: int
     mops: tuple[Any, ...] = ()
     """Micro-operations as known at completion, or the keys of an assign."""
-    assignment: int | None = None
+    assignment: tuple[int | None, int | None] | None = None
+    """Of a poll: its assignment and its generation."""
 
 
 def export_edn(run: Path, file: Path) -> int:
@@ -79,7 +80,7 @@ def exported(records: pa.Table, operations: pa.Table, keys: dict[Key, int]) -> I
     """The operations of clients, of each process one after another, and of the nemesis."""
     outcomes = _transactions(operations)
     first_free = 1 + max((process for process in pc.unique(records["process"]).to_pylist()), default=0)
-    columns = [*RECORD, "assignment", "transaction"]
+    columns = [*RECORD, "assignment", "generation", "transaction"]
     table = records.select(columns).sort_by([(name, "ascending") for name in ORDER])
     by_process: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for batch in table.to_batches(max_chunksize=1 << 16):
@@ -138,7 +139,9 @@ def _operations(
             invoked=invoked,
             completed=max([invoked, *ends]),
             mops=tuple(_mops(group, keys)),
-            assignment=next((row["assignment"] for row in group if row["f"] == "poll"), None),
+            assignment=next(
+                ((row["assignment"], row["generation"]) for row in group if row["f"] == "poll"), None
+            ),
         )
 
 
@@ -159,12 +162,13 @@ def _mops(group: list[dict[str, Any]], keys: dict[Key, int]) -> Iterator[list[An
 
 
 def _sequential(operations: Iterable[Exported], process: int, stride: int) -> Iterator[Exported]:
-    """Put each operation on the first free lane of its process, and a new assignment before it as an assign.
+    """Put each operation on the first free lane of its process, and a new assignment or generation before it as an
+    assign: a member may have lost the partition in between.
 
     Lane n of process p becomes process p + n * stride. The assign of the keys follows an assign of no keys: in Jepsen
     a consumer keeps its position for keys that it had before, while ours takes new positions.
     """
-    lanes: list[tuple[int, int | None]] = []
+    lanes: list[tuple[int, tuple[int | None, int | None] | None]] = []
     for op in sorted(operations, key=lambda op: (op.invoked, op.completed)):
         lane = next((n for n, (busy, _) in enumerate(lanes) if busy <= op.invoked), len(lanes))
         if lane == len(lanes):
