@@ -39,6 +39,10 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
     ),
     EVIDENCE: (
         "unseen", "stalled-reader", "queue-unfinished", "unprocessed-input", "metadata-disagreement",
+        "silent-partition",
+    ),
+    "A note: Kafka does not promise otherwise. Its sentence names the setting that prevents it.": (
+        "added-partition-skip", "added-queue-skip",
     ),
     BOUND: ("unavailable", "slow-recovery"),
     APPLICATION: (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Moment, Span
-from analyzers.catalogue.live import BOUND
+from analyzers.catalogue.live import BOUND, NotLive
 
 UNAVAILABLE = Check(
     anomaly=Anomaly(
@@ -74,4 +74,44 @@ SLOW_RECOVERY = Check(
     time="healed",
     live=BOUND,
     bound="recovery",
+)
+
+SILENT_PARTITION = Check(
+    anomaly=Anomaly(
+        name="silent-partition",
+        family="availability",
+        rank=30,
+        severity="unknown",
+        evidence={
+            "healed": Moment("when the last fault was healed"),
+            "asked": Moment("when the first send to it began after that"),
+            "answered": Moment(
+                "when the last send to another partition began that was acknowledged", "answered_elsewhere"
+            ),
+        },
+        sentence="partition(s) that acknowledged nothing after the last fault while others did",
+        definition=(
+            "Sends to a partition began after the last heal, no send to it was acknowledged after the heal, and a "
+            "send to another partition, which began later than the first of these, was; counted per partition. A "
+            "send in an aborted transaction counts as acknowledged if its offset is known. Topics that were deleted "
+            "and not created again do not count."
+        ),
+        means=(
+            "After the last heal, clients wrote to all of these partitions, and one of them answered none of the "
+            "writes. Nothing is known about what it would do with them."
+        ),
+        promised=(
+            "No time. A partition whose leader and enough replicas are there acknowledges writes again, and the run "
+            "ended before this one did."
+        ),
+        causes=(
+            "A partition without a leader, or with fewer replicas in sync than `min.insync.replicas`; a leader that "
+            "lost its log directory; a producer that is fenced or wedged and is the only one that writes to it."
+        ),
+        look_further="The leader and the ISR of the partition after the heal, and the errors of the sends.",
+    ),
+    over="recoveries",
+    where="answered is null and asked < answered_elsewhere and not deleted",
+    time="asked",
+    live=NotLive("The partition may acknowledge a later send, or one that is still under way."),
 )

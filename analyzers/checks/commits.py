@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzers.catalogue.anomaly import Anomaly
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.evidence import Number, Offset, Operation
-from analyzers.catalogue.live import Live, NotLive
+from analyzers.catalogue.live import END, Live, NotLive
 
 COMMIT_REGRESSION = Check(
     anomaly=Anomaly(
@@ -121,4 +121,48 @@ COMMIT_BEYOND_POLLS = Check(
     where="reached <= below and time < returned",
     time="time",
     live=NotLive("Another member of the group may have polled it, in a segment that is still open."),
+)
+
+COMMIT_BEYOND_END = Check(
+    anomaly=Anomaly(
+        name="commit-beyond-end",
+        family="groups",
+        rank=27,
+        evidence={
+            "process": Number("the member's process"),
+            "op": Operation("the operation"),
+            "generation": Number("its generation"),
+            "offset": Offset("the offset committed"),
+            "end": Offset("the end of the log that the final read found", "final_end"),
+            "reached": Offset("the end (exclusive) of the log that anything shows, at whatever time"),
+        },
+        sentence="acknowledged commit(s) of a position above the end of the log",
+        definition=(
+            "An ok commit, which is no reset, has an offset above the end of the log at which the last completed "
+            "final read, which began after the commit, found it, and above everything else that shows how far the "
+            "log ever reached: records acknowledged or polled, ends of reads, answers of brokers; counted per "
+            "commit. A final read of committed records counts only if all transactions of the run have ended."
+        ),
+        means=(
+            "A group committed a position that its partition does not have. The next owner starts out of range, and "
+            "goes where `auto.offset.reset` says: it polls everything again, or skips what is written until then."
+        ),
+        promised=(
+            "A consumer commits its position, which is never above the end of the log. The coordinator does not "
+            "check it: it stores what the client sends."
+        ),
+        causes=(
+            "An application that computes positions itself, such as one that commits positions of another partition "
+            "or topic; positions kept from before the topic was deleted and created again; a truncation of "
+            "records that only this member read."
+        ),
+        look_further=(
+            "Where the member took the position from, and whether the topic was created again or its log truncated: "
+            "`lost-write`, `unclean-truncation`."
+        ),
+    ),
+    over="commits_above_end",
+    where="offset > reached",
+    time="time",
+    live=END,
 )

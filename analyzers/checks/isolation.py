@@ -19,14 +19,15 @@ PRECOMMITTED_READ = Check(
             "value": Value("what was written: writer and sequence number"),
             "offset": Offset("the offset that was acknowledged"),
             "transaction": Operation("the transaction it belongs to"),
-            "ending": Moment("when the end of the transaction was requested"),
+            "ending": Moment("when the end of the transaction was requested", optional=True),
+            "last_sent": Moment("when its last send was invoked"),
         },
         sentence="value(s) read as committed before the commit of (its|their) transaction was requested",
         definition=(
             "A poll with isolation.level=read_committed returned a value of the very transaction in which it "
-            "polled, or completed before the end of the value's transaction was requested, or returned a value "
+            "polled, or was answered before the end of the value's transaction was requested, or returned a value "
             "of a transaction whose client gave up without requesting an end; counted per value. A client that "
-            "died during the transaction may have requested its end. "
+            "died during the transaction may have requested its end: until its last send was invoked, it had not. "
             "Jepsen reports only the former, and counts it per transaction and partition."
         ),
         means=(
@@ -46,12 +47,15 @@ PRECOMMITTED_READ = Check(
         look_further="`read-above-lso` for the same partition, and elections before the poll.",
     ),
     over="transactional_writes",
-    where="first_read < ending or (unended and size(readers) > 0) or array_contains(within, transaction)",
+    where=(
+        "first_read < coalesce(ending, last_sent) or (unended and size(readers) > 0) "
+        "or array_contains(within, transaction)"
+    ),
     time="first_read",
     live=Live(
         because=(
             "Two rows suffice, and more rows only add such pairs: the time at which the end of a transaction was "
-            "requested is recorded once, or that there is none."
+            "requested is recorded once, or that there is none, and no end is requested before the last send."
         ),
         per=("value",),
     ),

@@ -23,8 +23,8 @@ _GAP = {
 }
 
 KEPT = (
-    "A member kept a partition if it was assigned it before, and no event between both polls says that it was assigned "
-    "the partition again, that the partition was revoked or lost, or that the member left the group or was fenced."
+    "A member kept a partition if it was assigned it before, and no event between both polls says that it was "
+    "assigned it again, that it was revoked or lost, or that the member left the group or was fenced."
 )
 
 _STEP_DEFINITION = (
@@ -36,14 +36,14 @@ _STEP_DEFINITION = (
 )
 _GAP_DEFINITION = (
     "A process polled an offset and next a later one, in the same topic-partition and assignment (a "
-    "member of a group continues in the next generation with the partitions that it kept), although some process polled a record between the two, by {operation}; counted per "
-    "gap. Offsets at which no process polled a record count as holes (transaction markers, "
-    "compaction). For polls with isolation.level=read_committed, so do offsets that no such poll "
-    "returned (aborted transactions), unless a send was acknowledged there, in a transaction with its "
-    "commit, and some poll returned its value there. Jepsen also takes acknowledged sends for records; here, "
-    "a write that was never polled is a lost-write. Records that may have been removed from the beginning of the log "
-    "(see lost-write) do not count, because a reader then goes on at the log start. Topics whose recorded settings "
-    "allow compaction are left out. "
+    "member of a group continues in the next generation with the partitions that it kept), although "
+    "some process polled a record between the two, by {operation}; counted per gap. Offsets "
+    "at which no process polled a record count as holes (transaction markers, compaction). For polls with "
+    "isolation.level=read_committed, so do offsets that no such poll returned (aborted transactions), unless a send "
+    "was acknowledged there, in a transaction with its commit, and some poll returned its value there. Jepsen also "
+    "takes acknowledged sends for records; here, a write that was never polled is a lost-write. Records that may "
+    "have been removed from the beginning of the log (see lost-write) do not count, because a reader then goes on at "
+    "the log start. Topics whose recorded settings allow compaction are left out. "
     f"{KEPT}"
 )
 

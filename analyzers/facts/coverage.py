@@ -17,8 +17,9 @@ def coverage(history: History) -> DataFrame:
     """One row per log. Columns: spans, an array of (reader, low, high), both ends inclusive.
 
     A span is the range of offsets, from the first to the last, that a process polled in one assignment and reading
-    (see `analyzers.facts.readings`), or that one of its completed reads covered. Only processes count whose polls all have isolation.level=read_committed. Spans of
-    a reader that overlap or touch are one, so a session that reads on has one span, however often it reads.
+    (see `analyzers.facts.readings`), or that one of its completed reads covered. Only processes count whose polls all
+    have isolation.level=read_committed. Spans of a reader that overlap or touch are one, so a session that reads on
+    has one span, however often it reads.
     """
     each = (
         readings(history)

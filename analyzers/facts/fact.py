@@ -28,6 +28,9 @@ TRANSACTION_STATES = "states of transactions"
 ELIGIBLE_REPLICAS = "samples of eligible replicas"
 """Besides kinds of operations (f): some broker answered with eligible leader replicas, or with an empty ISR."""
 
+FAULTS = "faults"
+"""Besides kinds of operations (f): the nemesis did something."""
+
 COPIES = "copies of records"
 """Besides kinds of operations (f): some send has a source, the record from which it was made."""
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import ACKED, TIME
-from analyzers.facts.fact import fact
+from analyzers.facts.fact import FAULTS, fact
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
+
+ANSWERED = "(type = 'ok' or offset is not null)"
+"""Of a send: a broker acknowledged it, even if its transaction was aborted later."""
 
 RECOVERIES = f"""
     heals as (
@@ -18,18 +21,21 @@ RECOVERIES = f"""
         select /*+ BROADCAST(heals) */ run, topic, partition, healed,
             min(completed) filter (where {ACKED} and invoked >= healed) - healed as recovered,
             max({TIME}) filter (where invoked >= healed) - healed as tried,
-            coalesce(bool_or({ACKED} and completed < healed), false) as acked_before
+            coalesce(bool_or({ACKED} and completed < healed), false) as acked_before,
+            min(invoked) filter (where invoked >= healed) as asked,
+            max(invoked) filter (where {ANSWERED} and {TIME} >= healed) as answered
         from (select * from {{records}} where f = 'send') join heals using (run)
         group by run, topic, partition, healed
     ), recoveries as (
-        select run, topic, partition, healed, recovered, acked_before, coalesce(recovered, tried) as lasted
+        select run, topic, partition, healed, recovered, acked_before, coalesce(recovered, tried) as lasted,
+            asked, answered, max(answered) over (partition by run) as answered_elsewhere
         from tries
     )
 """
 """Common table expressions. The last one is the fact."""
 
 
-@fact()
+@fact(needs=FAULTS)
 def recoveries(history: History) -> DataFrame:
     """One row per log.
 
@@ -40,5 +46,17 @@ def recoveries(history: History) -> DataFrame:
     - lasted: like recovered; if no such send was acknowledged, the time until the last of them ended; null if there
       was no such send.
     - acked_before: whether a send was acknowledged before that heal.
+    - asked: when the first send began after that heal; null for none.
+    - answered: when the last send began that a broker acknowledged after that heal, or whose transaction ended after
+      it; null for none. answered_elsewhere: the same of all logs of the run together.
+    - deleted: whether its topic was deleted, or may have been.
     """
-    return history.sql(f"with {RECOVERIES} select * from recoveries")
+    return history.sql(f"""
+        with {RECOVERIES}, gone as (
+            select distinct run, topic, true as is_gone from {{operations}}
+            where f = 'topic' and get_json_object(value, '$.event') = 'deleted'
+                or f = 'alter' and type <> 'fail' and get_json_object(value, '$.change') = 'delete'
+        )
+        select /*+ BROADCAST(gone) */ recoveries.*, coalesce(is_gone, false) as deleted
+        from recoveries left join gone using (run, topic)
+    """)

@@ -14,6 +14,9 @@ from analyzers.facts.transactions import transactions
 from analyzers.history.load import History
 
 COMMITTED = "f = 'poll' and coalesce(committed, false)"
+IS_SERVED = "(fetched is not null or completed is not null)"
+"""Of a poll: it is known when the broker had answered."""
+
 READER = f"if(coalesce(final, false), {FINAL}, process)"
 
 
@@ -22,7 +25,7 @@ def written(history: History) -> DataFrame:
 
     Columns: value, transaction; of the send: process, kind (its completion type), offset, invoked (ns);
     of the polls: polled (by any process), readers (those with read_committed), within (the transactions they
-    polled in), first_read (ns, when the first response of those that completed arrived), read_offset.
+    polled in), first_read (ns, when the first response arrived of which that is known), read_offset.
     """
     rows = history.records.where(
         f"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))"
@@ -39,7 +42,7 @@ def written(history: History) -> DataFrame:
             F.expr("bool_or(f = 'poll')").alias("polled"),
             F.expr(f"collect_set({READER}) filter (where {COMMITTED})").alias("readers"),
             F.expr(f"collect_set(transaction) filter (where {COMMITTED})").alias("within"),
-            F.expr(f"min({SERVED}) filter (where completed is not null and {COMMITTED})").alias("first_read"),
+            F.expr(f"min({SERVED}) filter (where {IS_SERVED} and {COMMITTED})").alias("first_read"),
             F.expr(f"min(offset) filter (where {COMMITTED})").alias("read_offset"),
         )
         .where("transaction is not null")
@@ -53,7 +56,8 @@ def transactional_writes(history: History) -> DataFrame:
     - missed: readers (read_committed) that passed the offset and never found the value; none if it may have been
       removed from the beginning of the log, or by compaction,
     - saw: readers that polled any record of the transaction,
-    - ending (ns): when the end of the transaction was requested,
+    - ending (ns): when the end of the transaction was requested; null if it was not, or if that is not known,
+    - last_sent (ns): when its last send was invoked; until then it was open,
     - unended: whether its client gave up and did not request an end,
     - fenced (ns): when its producer had been fenced; null for never.
     """
@@ -73,6 +77,7 @@ def transactional_writes(history: History) -> DataFrame:
         parts.unionByName(known, allowMissingColumns=True)
         .withColumn("saw", F.array_distinct(F.flatten(F.collect_list("readers").over(of))))
         .withColumn("ending", F.max("ending").over(of))
+        .withColumn("last_sent", F.max("invoked").over(of))
         .withColumn("unended", F.max("unended").over(of))
         .withColumn("fenced", F.max("fenced").over(of))
         .where("value is not null")

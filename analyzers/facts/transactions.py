@@ -14,13 +14,16 @@ NAMED = [
     "get_json_object(value, '$.producer_id') as producer_id",
 ]  # fmt: skip
 
+REFUTED = "coalesce(get_json_object(value, '$.requested') = 'false', false)"
+"""The program that recorded the history says that the end was never requested."""
+
 
 def transactions(history: History) -> DataFrame:
     """One row per operation ``txn``, of those that `History.transaction_filter` leaves.
 
-    Columns: run, op, process, type, invoked, completed (ns), ending (ns, null for none), unended (whether its client
-    gave up and did not request an end), and fenced (ns): the first completion of an init that fenced its producer;
-    null for none.
+    Columns: run, op, process, type, invoked, completed (ns), ending (ns, null for none), unended (whether it is known
+    that its client did not request an end), and fenced (ns): the first completion of an init that fenced its
+    producer; null for none.
 
     The later of two inits fences the producer of the earlier one. An epoch tells which was later only where they
     overlap, or where the producer's own init is not known: a transactional id gets a new producer id, with new
@@ -28,7 +31,8 @@ def transactions(history: History) -> DataFrame:
     """
     ends = [
         "cast(get_json_object(value, '$.ending') as bigint) as ending",
-        "type <> 'ok' and completed is not null and get_json_object(value, '$.ending') is null as unended",
+        f"type <> 'ok' and (completed is not null or {REFUTED}) and get_json_object(value, '$.ending') is null "
+        "as unended",
     ]
     known = history.operations.where("f = 'txn'").where(history.transaction_filter).selectExpr(*NAMED, *ends)
     inits = (

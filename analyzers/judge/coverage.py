@@ -42,6 +42,7 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                 acks_before=around.before,
                 acks_during=around.during,
                 acks_after=around.after,
+                silent=_silent(run, event),
                 copies_after=around.copies,
                 acknowledgements_after=around.acknowledgements,
                 reads_after=around.reads,
@@ -71,6 +72,11 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
         deliveries=run.count("delivery").total(),
         acknowledgements=run.count("acknowledgement")["ok"],
         queues=dict(run.count("queue")),
+        unqueued=tuple(
+            f"{topic}-{partition}"
+            for topic, partition in sorted(run.acknowledged.keys() - run.queued)
+            if any(topic == of for of, _ in run.queued)
+        ),
         faults=tuple(faults),
         leader_changes=run.leader_changes,
         isr_changes=run.isr_changes,
@@ -119,6 +125,17 @@ def _whole(run: Tally, event: FaultEvent) -> int | None:
     if event.ended is None or run.replication is None:
         return None
     return run.replication.whole_since(event.ended)
+
+
+def _silent(run: Tally, event: FaultEvent) -> tuple[str, ...]:
+    if event.ended is None:
+        return ()
+    silent = (
+        log
+        for log, tried in run.tried.items()
+        if tried >= event.ended and run.answered.get(log, event.ended) <= event.ended
+    )
+    return tuple(f"{topic}-{partition}" for topic, partition in sorted(silent))
 
 
 def unknowns(run: Tally, events: Sequence[FaultEvent]) -> tuple[str, ...]:

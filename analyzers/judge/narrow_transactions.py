@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from analyzers.facts.columns import LOG, POLLED, SERVED
 from analyzers.facts.coverage import FINAL
 from analyzers.facts.poll_spans import poll_spans
+from analyzers.facts.transactional_writes import IS_SERVED
 from analyzers.facts.transactions import transactions
 from analyzers.history.load import History
 
@@ -29,7 +30,7 @@ BLOCK_BITS = 10
 
 SUSPICIONS: Mapping[str, str] = {
     "torn-transaction": "saw & missed <> 0",
-    "precommitted-read": "first_read < ending or (unended and saw <> 0) or is_own",
+    "precommitted-read": "first_read < coalesce(ending, last_sent) or (unended and saw <> 0) or is_own",
     "zombie-write": "last_sent > fenced",
 }
 """By check: a condition of each transaction in which it finds something. Columns: saw, missed (bits of readers that
@@ -64,7 +65,7 @@ _TRANSACTIONS = f"""
         from bits group by {LOG_COLUMNS}, block
     ), sightings as (
         select {LOG_COLUMNS}, value, f = 'send' as is_send, transaction, invoked, offset,
-            if(completed is null, null, {SERVED}) as served, if(coalesce(final, false), {FINAL}, process) as reader
+            if({IS_SERVED}, {SERVED}, null) as served, if(coalesce(final, false), {FINAL}, process) as reader
         from {{records}} where value is not null and (
             (f = 'send' and transaction is not null) or ({POLLED} and coalesce(committed, false))
         )

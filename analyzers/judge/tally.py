@@ -12,6 +12,7 @@ from analyzers.facts.fact import (
     COMPACTED_TOPICS,
     COPIES,
     ELIGIBLE_REPLICAS,
+    FAULTS,
     GROUP_STATES,
     IDLE_READERS,
     SAMPLES,
@@ -46,8 +47,14 @@ class Tally:
     """Topic-partitions with a send that did not fail."""
     acknowledged: Counter[tuple[str, int]] = field(default_factory=Counter)
     """Numbers of acknowledged sends, by topic-partition."""
+    tried: dict[tuple[str, int], int] = field(default_factory=dict)
+    """ns: when the last send began that ended in whatever way, by topic-partition."""
+    answered: dict[tuple[str, int], int] = field(default_factory=dict)
+    """ns: when the last one that a broker acknowledged completed."""
     finished: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a completed final read."""
+    queued: set[tuple[str, int]] = field(default_factory=set)
+    """Topic-partitions of which it is recorded how far a share group had got, known or not."""
     recorded: set[tuple[str, int]] = field(default_factory=set)
     """Topic-partitions with a record."""
     until: int | None = None
@@ -174,6 +181,7 @@ class Tally:
             TRANSACTION_STATES: bool(self.transaction_samples),
             ELIGIBLE_REPLICAS: bool(self.eligible_samples),
             COPIES: bool(self.copies),
+            FAULTS: bool(self.nemesis),
             TRANSFERS: bool(self.transfers),
             COMPACTED_TOPICS: self.has_compaction,
             # A recreation cuts a log into several, of which the counts say nothing.
@@ -208,12 +216,20 @@ def tally(history: History) -> dict[str, Tally]:
             run.senders |= set(counted.sessions)
             for client in counted.clients:
                 run.acknowledged[client.topic, client.partition] += client.n
+        if counted.f == "send":
+            for client in counted.clients:
+                log = client.topic, client.partition
+                _advance(run.tried, log, client.tried)
+                if counted.type == "ok" or client.top is not None:
+                    _advance(run.answered, log, client.last)
         if counted.f == "poll":
             run.pollers |= set(counted.sessions)
             run.polled += counted.clients
         if counted.f == "send":
             run.first_send = _least(run.first_send, counted.began)
             run.last_send = most(run.last_send, counted.last_begun)
+        if counted.f == "queue":
+            run.queued |= logs
         if counted.f == "read":
             run.session_readers |= {client.process for client in counted.clients}
             run.reading |= set(counted.sessions)
@@ -275,6 +291,11 @@ def _least(one: int | None, other: int | None) -> int | None:
     return other if one is None or (other is not None and other < one) else one
 
 
+def _advance(times: dict[tuple[str, int], int], log: tuple[str, int], at: int | None) -> None:
+    if at is not None:
+        times[log] = max(at, times.get(log, at))
+
+
 def most(one: int | None, other: int | None) -> int | None:
     return other if one is None or (other is not None and other > one) else one
 
@@ -294,26 +315,28 @@ _TALLY = f"""
         select run, topic, partition, if(is_send, 'send', 'poll') as f, elt(outcome, 'ok', 'fail', 'info') as type,
             session, process, final, generation, count(*) as n, min(invoked) as began, max(invoked) as last_begun,
             max(completed) as last, max(offset) as top, max(got) as got, null as start,
+            max(if(completed is null, null, invoked)) as tried,
             count_if(committed) as committed, count_if(copy) as copies, count_if(transfer) as transfers,
             greatest(count_if(first) - 1, 0) + count_if(loose) as unlinked
         from done
         group by run, topic, partition, is_send, outcome, session, process, final, generation, assignment
         union all
         select run, topic, partition, f, type, session, process, false, null, count(*), min(invoked), max(invoked),
-            max(completed), null, null, max(start_offset),
+            max(completed), null, null, max(start_offset), null,
             count_if(f = 'txn' and type = 'ok' and {COMMITTED}), 0, 0, 0
         from {{operations}} group by run, topic, partition, f, type, session, process
     ), each as (
         select run, topic, partition, f, type, {SESSION} as session, process, final, sum(n) as n,
             bool_or(generation is not null) as grouped, min(began) as began, max(last_begun) as last_begun,
             max(last) as last, max(top) as top, max(got) as got, max(start) as start,
-            sum(committed) as committed, sum(copies) as copies, sum(transfers) as transfers, sum(unlinked) as unlinked
+            max(tried) as tried, sum(committed) as committed, sum(copies) as copies,
+            sum(transfers) as transfers, sum(unlinked) as unlinked
         from lines group by run, topic, partition, f, type, {SESSION}, process, final
     ), counted as (
         select run, f, type, sum(n) as n, min(began) as began, collect_set(struct(topic, partition)) as logs,
             collect_set(session) as sessions, max(last_begun) as last_begun, sum(committed) as committed,
             sum(copies) as copies, sum(transfers) as transfers, sum(unlinked) as unlinked, max(start) as start,
-            collect_list(struct(process, topic, partition, n, top, last, final, grouped, got, committed))
+            collect_list(struct(process, topic, partition, n, top, last, final, grouped, got, committed, tried))
                 filter (where f in ('send', 'poll', 'read')) as clients
         from each group by run, f, type
     ), named as (

@@ -57,6 +57,8 @@ class FaultExercised:
     acknowledgement came."""
     acks_after: int = 0
     """Sends acknowledged after the healing ended."""
+    silent: tuple[str, ...] = ()
+    """Partitions to which clients sent after the healing had ended, and that acknowledged no send since then."""
     copies_after: int = 0
     """Those of copies, which have a source."""
     acknowledgements_after: int = 0
@@ -162,6 +164,9 @@ class Exercised:
     """Those of them that brokers confirmed as accepted, released or rejected."""
     queues: Mapping[str, int] = field(default_factory=dict)
     """Partitions of share groups, by whether it is known how far the group had got at the end."""
+    unqueued: tuple[str, ...] = ()
+    """Partitions with acknowledged records of topics that a share group consumes, of which it is not recorded how far
+    a share group had got at the end."""
     faults: tuple[FaultExercised, ...] = ()
     leader_changes: int = 0
     isr_changes: int = 0
@@ -223,9 +228,9 @@ class Exercised:
         return self.sends.get("ok", 0)
 
 
-_LISTS_OF_FAULTS = ("nodes", "processes", "clients", "idle_groups")
+_LISTS_OF_FAULTS = ("nodes", "processes", "clients", "silent", "idle_groups")
 
-_LISTS = ("failed_steps", "brokers", "sampled", "unmeasured")
+_LISTS = ("failed_steps", "unqueued", "brokers", "sampled", "unmeasured")
 
 NOTHING = Exercised()
 """Of a run without any operation."""

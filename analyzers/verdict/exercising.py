@@ -8,7 +8,7 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     # Every run reads its logs to their ends at last: what is acknowledged before that can be missing, or be twice.
     "acks-after-faults": (
         "lost-write", "duplicate", "offset-reuse", "monotonic-writes", "nonmonotonic-send", "int-nonmonotonic-send",
-        "int-send-skip", "realtime-order", "overtaken-write", "unavailable", "slow-recovery",
+        "int-send-skip", "realtime-order", "overtaken-write", "unavailable", "slow-recovery", "silent-partition",
     ),
     "session-reads": ("read-your-writes", "monotonic-reads", "writes-follow-reads"),
     "rereads": ("inconsistent-offsets",),
@@ -22,11 +22,13 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
         "G0-realtime", "G1c-wr", "G1c", "G1c-realtime",
     ),
     "group-commits": (
-        "double-ownership", "group-skip", "commit-beyond-polls", "commit-regression", "unfenced-commit",
+        "double-ownership", "group-skip", "added-partition-skip", "commit-beyond-polls", "commit-beyond-end",
+        "commit-regression", "unfenced-commit",
         "excess-duplicates", "orphaned-partition",
     ),
     "deliveries": (
-        "queue-lost", "queue-double-holder", "queue-redelivery", "queue-delivery-count", "queue-unfinished",
+        "queue-lost", "added-queue-skip", "queue-double-holder", "queue-redelivery", "queue-delivery-count",
+        "queue-unfinished",
     ),
     "copies": ("lost-copy", "duplicate-copy"),
     "outputs": (

@@ -78,13 +78,17 @@ def _acks_during_faults(exercised: Exercised) -> str | None:
 
 def _acks_after_faults(exercised: Exercised) -> str | None:
     silent = [fault for fault in exercised.faults if not fault.acks_after]
-    if not silent:
+    if silent:
+        each = ", ".join(
+            f"{fault.name} ({fault.event}; {fault.acks_before:,} before it, {fault.acks_during:,} during)"
+            for fault in silent
+        )
+        return f"no send was acknowledged after the end of {each}."
+    partly = [fault for fault in exercised.faults if fault.silent]
+    if not partly:
         return None
-    each = ", ".join(
-        f"{fault.name} ({fault.event}; {fault.acks_before:,} before it, {fault.acks_during:,} during)"
-        for fault in silent
-    )
-    return f"no send was acknowledged after the end of {each}."
+    each = ", ".join(f"{fault.name} ({fault.event}: {', '.join(fault.silent)})" for fault in partly)
+    return f"some partitions acknowledged none of their sends after the end of {each}."
 
 
 def _not_after(what: str, exercised: Exercised, is_missing: Callable[[FaultExercised], bool]) -> str | None:
@@ -184,6 +188,11 @@ def _deliveries(exercised: Exercised) -> str | None:
         return f"how far a share group had got at the end is unknown of {unknown:,} partition(s)."
     if not exercised.queues:
         return "how far a share group had got at the end is not recorded."
+    if exercised.unqueued:
+        names = ", ".join(exercised.unqueued)
+        return (
+            f"how far a share group had got at the end is not recorded of {names}, which may have been added."
+        )
     return _not_after(
         "delivery was acknowledged and confirmed", exercised, lambda fault: not fault.acknowledgements_after
     )
@@ -264,7 +273,9 @@ PROMISES: Mapping[str, Promise] = {
         ),
         Promise(
             name="acks-after-faults",
-            exercised_by="a send was acknowledged after the end of each fault",
+            exercised_by=(
+                "a send was acknowledged after the end of each fault, by every partition to which clients sent then"
+            ),
             concerns=lambda exercised: bool(exercised.faults),
             missing=_acks_after_faults,
         ),

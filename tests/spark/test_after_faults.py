@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from analyzers.verdict.promises import unmet
 from analyzers.verdict.verdict import Verdict
+from tests.support.stories.queues import ended as queued
+from tests.support.stories.queues import fed, took
+from tests.support.stories.recoveries import sent_to_before_the_heal_only, silent_after_the_heal
 
 pytestmark = pytest.mark.spark
 
@@ -51,6 +55,11 @@ def ended(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 1}, end=2)
 
 
+def with_a_partition_that_nobody_describes(s: Any) -> Any:
+    took(fed(s), 0, 1, 2, 3).send(2 << 40, 0, partition=1)
+    return queued(s.final({0: 2 << 40}, end=1, partition=1))
+
+
 def test_what_clients_did_after_a_fault_is_counted(judged: Any, story: Any) -> None:
     verdicts: dict[str, Verdict] = judged({"before": only_before(story()), "after": also_after(story())})
     verdict = verdicts["before"]
@@ -63,3 +72,24 @@ def test_what_clients_did_after_a_fault_is_counted(judged: Any, story: Any) -> N
     assert (fault.reads_after, fault.transactions_after, fault.idle_groups) == (1, 1, ())
     assert PROMISES.isdisjoint(verdict.not_exercised)
     assert (fault.acks_before, fault.acks_during, fault.acks_after) == (1, 0, 1), "sends only"
+
+
+def test_a_partition_that_acknowledges_nothing_after_a_fault_is_named(judged: Any, story: Any) -> None:
+    """The acknowledgements of another one do not exercise it."""
+    verdicts: dict[str, Verdict] = judged({
+        make.__name__: make(story()) for make in (silent_after_the_heal, sent_to_before_the_heal_only)
+    })  # fmt: skip
+    verdict = verdicts["silent_after_the_heal"]
+    assert [fault.silent for fault in verdict.exercised.faults] == [("t-0",)]
+    (why,) = unmet(verdict.exercised, ["acks-after-faults"])
+    assert why.endswith("acknowledged none of their sends after the end of isolate leader (e1: t-0).")
+    assert Verdict.from_json(verdict.to_json()) == verdict
+    assert "acks-after-faults" not in verdicts["sent_to_before_the_heal_only"].not_exercised
+
+
+def test_a_partition_of_a_share_group_of_which_nothing_is_recorded_is_named(judged: Any, story: Any) -> None:
+    verdicts = judged({"added": with_a_partition_that_nobody_describes(story())})
+    assert unmet(verdicts["added"].exercised, ["deliveries"]) == (
+        "Not exercised, but required (deliveries): how far a share group had got at the end is not recorded of t-1, "
+        "which may have been added.",
+    )

@@ -187,6 +187,63 @@ def test_a_value_from_another_partition_is_misrouted_and_one_that_nobody_sent_is
     assert found.clients[polls[1]["value"] >> VALUE_BITS] == "an unknown client"
 
 
+def test_a_member_without_numbers_of_assignments_has_those_of_its_events(tmp_path: Path) -> None:
+    """It lost partition 0 and got it again, and kept partition 1. A number that the file has counts."""
+    about = {"f": "member", "process": "m", "group": "g", "member": "m", "type": "ok"}
+    of = {partition: {"topic": "t", "partition": partition} for partition in (0, 1)}
+    records = [{"offset": 0, "value": "a", **of[0]}, {"offset": 0, "value": "b", **of[1]}]
+    polls = [
+        {"f": "poll", "process": "m", "type": "ok", "invoked": at - 1, "completed": at, "records": records}
+        for at in (5, 20, 30)
+    ]
+    _, rows = imported(
+        tmp_path,
+        *(
+            about | {"event": "assigned", "invoked": 1, "completed": 2} | of[partition]
+            for partition in (0, 1)
+        ),
+        about | {"event": "revoked", "invoked": 6, "completed": 7} | of[0],
+        about | {"event": "joined", "invoked": 8, "completed": 9},
+        about | {"event": "assigned", "invoked": 20, "completed": 21} | of[0],
+        about | {"event": "lost", "invoked": 22, "completed": 23, "type": "fail"} | of[0],
+        about | {"event": "left", "invoked": 25, "completed": 26},
+        *polls[:2],
+        polls[2] | {"assignment": 7},
+        polls[2] | {"invoked": 31, "completed": 32},
+        header=NS,
+    )
+    found = {(row["completed"], row["partition"]): row["assignment"] for row in rows("records")}
+    assert [found[at, 0] for at in (5, 20, 30, 32)] == [1, 3, 7, 4]
+    assert [found[at, 1] for at in (5, 20, 30, 32)] == [1, 1, 7, 2]
+
+
+@pytest.mark.parametrize(
+    ("known", "fields", "requested"),
+    [
+        ({"ending": 4}, {}, False),
+        ({"ending": 4}, {"ending": 14}, None),
+        ({"ending": 4}, {"requested": True}, True),
+        ({}, {}, None),
+        ({}, {"requested": False}, False),
+    ],
+    ids=["never", "timed", "said", "not recorded of any", "denied"],
+)
+def test_whether_the_end_of_a_transaction_was_requested(
+    tmp_path: Path, known: dict[str, int], fields: dict[str, Any], requested: bool | None
+) -> None:
+    """Absence of `ending` says so only in a history that has it of all acknowledged transactions."""
+    txn = {"f": "txn", "process": "w", "outcome": "commit", "transactional_id": "x"}
+    _, rows = imported(
+        tmp_path,
+        txn | {"op": "a", "type": "ok", "invoked": 1, "completed": 9} | known,
+        txn | {"op": "b", "type": "info", "invoked": 11} | fields,
+        send("a", 12, 0) | {"transaction": "b"},
+    )
+    values = {row["type"]: json.loads(row["value"]) for row in rows("operations")}
+    assert values["info"].get("requested") is requested
+    assert "requested" not in values["ok"]
+
+
 @pytest.mark.parametrize(
     ("of_txn", "outcome", "of_send", "expected"),
     [

@@ -144,7 +144,8 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 "epoch": of the producer, "outcome": "commit"|"abort", "ending": ns}``. `ending` is when the client
                 requested the outcome; null if it never did. ``ok``: the outcome was acknowledged; ``fail``: nothing
                 of it may ever be visible; ``info``: unknown, for example because the process ended during it. A row
-                with `completed` and without `ending` says that the client gave up and did not request an end.
+                with `completed` and without `ending`, or with ``"requested": false`` in an imported history, says
+                that the client gave up and did not request an end.
 ``init``        a producer claimed its transactional id, which fences earlier producers: ``{"transactional_id": text,
                 "epoch": int}``, and ``"producer_id": int`` where known.
 ``subscribe``   a client begins to take part in `group`, one row per topic that it subscribes to; before it joins, so

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -80,15 +81,25 @@ def torn(tables: Tables) -> int:
     return broken
 
 
+def served(poll: Row) -> float:
+    times = (poll.get("fetched"), poll["completed"])
+    return next((at for at in times if at is not None), math.inf)
+
+
+def is_over(txn: Row) -> bool:
+    return txn["completed"] is not None or txn["fields"].get("requested") is False
+
+
 def precommitted(tables: Tables) -> int:
     broken = 0
     for part in parts(tables):
         of = transaction(tables, part)
-        ending = of["fields"]["ending"] if of else None
+        ending = of["fields"].get("ending") if of else None
+        together = [s["invoked"] for s in parts(tables) if s["transaction"] == part["transaction"]]
         broken += any(
-            (ending is not None and p["completed"] < ending)
+            served(p) < (max(together) if ending is None else ending)
             or p.get("transaction") == part["transaction"]
-            or (of is not None and of["type"] != "ok" and of["completed"] is not None and ending is None)
+            or (of is not None and of["type"] != "ok" and ending is None and is_over(of))
             for p in committed_reads(tables, part)
         )
     return broken
@@ -248,6 +259,27 @@ def slow(bound: int) -> Oracle:
     return count
 
 
+def silent(tables: Tables) -> int:
+    """Partitions that acknowledged nothing after the last heal although others did, of what was sent later."""
+    heals = [o["completed"] for o in tables["operations"] if o["process"] == -1 and "heal" in o["value"]]
+    if not heals:
+        return 0
+    healed = max(heals)
+    gone = {
+        o["topic"] for o in tables["operations"]
+        if (o["f"] == "topic" and json.loads(o["value"])["event"] == "deleted")
+        or (o["f"] == "alter" and o["type"] != "fail" and json.loads(o["value"])["change"] == "delete")
+    }  # fmt: skip
+    answered = [
+        s for s in sends(tables) if (s["type"] == "ok" or s["offset"] is not None) and ended(s) >= healed
+    ]
+    broken = 0
+    for place in {log(s) for s in sends(tables) if s["topic"] not in gone} - {log(s) for s in answered}:
+        asked = [s["invoked"] for s in sends(tables) if log(s) == place and s["invoked"] >= healed]
+        broken += any(s["invoked"] > min(asked) for s in answered) if asked else 0
+    return broken
+
+
 RANDOM = transaction_history
 ORACLES: dict[str, Oracle] = {
     "G1a": aborted,
@@ -258,4 +290,5 @@ ORACLES: dict[str, Oracle] = {
     "zombie-write": zombie,
     "unavailable": unavailable(3 * GRAIN),
     "slow-recovery": slow(2 * GRAIN),
+    "silent-partition": silent,
 } | {check.name: cycles(check.name) for check in CYCLE_CHECKS}

@@ -29,21 +29,13 @@ def transaction_history(draw: st.DrawFn, story: Any) -> Any:
     for value in draw(st.lists(st.sampled_from(values), unique=True, min_size=4)):
         more = {"type": draw(TYPE), "partition": draw(PARTITION), "transaction": draw(TXN)}
         s.send(value, draw(st.one_of(st.none(), OFFSET, OFFSET, OFFSET)), at=draw(SPAN), **more)
-    generation = draw(st.sampled_from([None, 1]))
     for number in range(draw(st.integers(2, 9))):
-        process = draw(st.sampled_from([1, 10, MEMBER]))
-        if process == MEMBER and draw(st.booleans()):
-            event = draw(st.sampled_from(["assigned", "assigned", "revoked", "joined", "left"]))
-            generation = generation and generation + 1
-            partition = None if event in ("joined", "left") else draw(PARTITION)
-            member(s, MEMBER, event, draw(SPAN), generation=generation, partition=partition)
         s.poll(
             draw(st.sampled_from(values)),
             draw(OFFSET),
             at=draw(SPAN),
             op=1000 + number,
-            process=process,
-            generation=generation if process == MEMBER else None,
+            process=draw(st.sampled_from([1, 10, MEMBER])),
             type=draw(st.sampled_from(["ok", "ok", "info"])),
             partition=draw(PARTITION),
             assignment=draw(st.sampled_from([1, 1, 2])),
@@ -80,4 +72,13 @@ def transaction_history(draw: st.DrawFn, story: Any) -> Any:
         s.fault("inject").fault("heal")
         began = draw(TIME)
         s.operations[-1] |= {"invoked": began, "completed": began + GRAIN}
+    own = [row for row in s.records if row["process"] == MEMBER]
+    generation = draw(st.sampled_from([None, 1]))
+    for _ in range(draw(st.integers(0, 2)) if own else 0):
+        event = draw(st.sampled_from(["assigned", "assigned", "revoked", "joined", "left"]))
+        partition = None if event in ("joined", "left") else draw(PARTITION)
+        of = generation and draw(st.integers(1, len(own)))
+        member(s, MEMBER, event, draw(SPAN), generation=of, partition=partition)
+    for number, row in enumerate(own, 1):
+        row["generation"] = generation and (number + 1) // 2
     return s

@@ -64,13 +64,13 @@ def died(s: Any, process: int, at: int) -> Any:
     )
 
 
-def log(s: Any, size: int) -> Any:
-    """Records 0, 1, ... of one log, and a final read of all of them after every other operation."""
+def log(s: Any, size: int, *, end: int | None = None) -> Any:
+    """Records 0, 1, ... of one log, and a final read of all of them after every other operation. end: of the log."""
     for offset in range(size):
         s.send(ONE + offset, offset, at=(1, 2))
     now = s.now
     s.now = 9_000
-    s.final({offset: ONE + offset for offset in range(size)}, end=size)
+    s.final({offset: ONE + offset for offset in range(size)}, end=size if end is None else end)
     s.now = now
     return s
 
@@ -184,13 +184,13 @@ def group_went_on(s: Any) -> Any:
 
 
 def commit_went_back(s: Any) -> Any:
-    log(s, 1), commit(s, 5, 5, (10, 20)), commit(s, 5, 3, (15, 20)), commit(s, 6, 4, (21, 30))
+    log(s, 1, end=10), commit(s, 5, 5, (10, 20)), commit(s, 5, 3, (15, 20)), commit(s, 6, 4, (21, 30))
     return s
 
 
 def commits_in_order(s: Any) -> Any:
     """Lower commits that are legal: concurrent, equal, of another group or log, not ok, or after a possible reset."""
-    log(s, 1), commit(s, 5, 5, (10, 20)), commit(s, 5, 4, (20, 25)), commit(s, 5, 5, (26, 27))
+    log(s, 1, end=10), commit(s, 5, 5, (10, 20)), commit(s, 5, 4, (20, 25)), commit(s, 5, 5, (26, 27))
     (
         commit(s, 5, 1, (30, 31), group="h"),
         commit(s, 5, 1, (30, 31), partition=1),

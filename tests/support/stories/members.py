@@ -115,12 +115,12 @@ def polled_again_after_a_failed_reset(s: Any) -> Any:
 
 
 def commit_went_back_after_a_reset(s: Any) -> Any:
-    commit(log(s, 1), 5, 9, (10, 20), reset=True), commit(s, 5, 5, (30, 40))
+    commit(log(s, 1, end=10), 5, 9, (10, 20), reset=True), commit(s, 5, 5, (30, 40))
     return commit(s, 5, 3, (50, 60))
 
 
 def commit_went_back_before_a_reset(s: Any) -> Any:
-    commit(log(s, 1), 5, 5, (10, 20)), commit(s, 5, 3, (30, 40))
+    commit(log(s, 1, end=10), 5, 5, (10, 20)), commit(s, 5, 3, (30, 40))
     return commit(s, 5, 9, (41, 50), reset=True)
 
 
@@ -132,13 +132,13 @@ def commit_went_back_when_a_reset_began(s: Any) -> Any:
 
 def commit_went_back_after_one_beside_a_reset(s: Any) -> Any:
     """The reset was over in the nanosecond in which the higher commit began, and may have come after it."""
-    commit(log(s, 1), 5, 1, (10, 20), reset=True), commit(s, 5, 5, (20, 30))
+    commit(log(s, 1, end=10), 5, 1, (10, 20), reset=True), commit(s, 5, 5, (20, 30))
     return commit(s, 5, 3, (40, 50))
 
 
 def higher_commits_had_no_effect(s: Any) -> Any:
     """They were refused, or not answered."""
-    commit(log(s, 1), 5, 9, (10, 20), kind="fail"), commit(s, 5, 8, (10, 20), kind="info")
+    commit(log(s, 1, end=10), 5, 9, (10, 20), kind="fail"), commit(s, 5, 8, (10, 20), kind="info")
     return commit(s, 5, 5, (30, 40))
 
 

@@ -59,6 +59,86 @@ def recovered_from_the_last_of_two_faults(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 1}, end=2)
 
 
+def silent(s: Any, *, kind: str = "info", offset: int | None = None, **more: Any) -> Any:
+    """Partition 0 acknowledges nothing after the heal, and partition 1 does. The rest: of the send to partition 0."""
+    healed(s.send(ONE + 1, 0, at=(0, 10), partition=1))
+    s.send(ONE + 2, offset, **{"at": (31, 35), "type": kind} | more)
+    s.send(ONE + 3, 1, at=(36, 40), partition=1)
+    return s.final({0: ONE}, end=1).final({0: ONE + 1, 1: ONE + 3}, end=2, partition=1)
+
+
+def silent_after_the_heal(s: Any) -> Any:
+    return silent(s)
+
+
+def silent_with_a_send_that_never_ended(s: Any) -> Any:
+    return silent(s, at=(30, None))
+
+
+def silent_and_refusing(s: Any) -> Any:
+    return silent(s, kind="fail")
+
+
+def asked_last(s: Any) -> Any:
+    """The other partition acknowledged nothing that was sent later, and nothing in the same nanosecond counts."""
+    return silent(s, at=(36, 45))
+
+
+def sent_to_before_the_heal_only(s: Any) -> Any:
+    return silent(s, at=(29, 35))
+
+
+def aborted_after_the_heal(s: Any) -> Any:
+    """The broker acknowledged the send of the aborted transaction."""
+    return silent(s, kind="fail", offset=1, transaction=7)
+
+
+def acknowledged_at_the_heal(s: Any) -> Any:
+    """What was sent before it, in the nanosecond in which the heal was over; nothing later."""
+    s.send(2 << 40, 1, at=(15, 30))
+    silent(s)
+    return s.final({0: ONE, 1: 2 << 40}, end=2, process=97)
+
+
+def silent_before_the_last_heal(s: Any) -> Any:
+    """It acknowledged again after the second fault."""
+    silent(s)
+    heal(s, (s.now + 10, s.now + 20))
+    s.send(ONE + 5, 1).send(ONE + 6, 2, partition=1)
+    s.final({0: ONE, 1: ONE + 5}, end=2, process=97)
+    return s.final({0: ONE + 1, 1: ONE + 3, 2: ONE + 6}, end=3, partition=1, process=97)
+
+
+def all_are_silent(s: Any) -> Any:
+    healed(s).send(ONE + 1, None, at=(31, 35), type="info").send(
+        ONE + 2, None, partition=1, at=(31, 35), type="info"
+    )
+    return s.final({0: ONE}, end=1).final({}, end=0, partition=1)
+
+
+def silent_because_its_topic_was_deleted(s: Any) -> Any:
+    value = '{"change": "delete"}'
+    s.operation("alter", process=30, topic="u", partition=None, at=(21, 25), value=value)
+    healed(s).send(ONE + 1, None, topic="u", at=(31, 35), type="fail").send(ONE + 2, 1, at=(36, 40))
+    return s.final({0: ONE, 1: ONE + 2}, end=2)
+
+
+def silent_although_its_topic_was_not_deleted(s: Any) -> Any:
+    s.operation(
+        "alter", process=30, topic="u", partition=None, at=(21, 25), type="fail", value='{"change": "delete"}'
+    )
+    s.operation("alter", process=30, topic="u", partition=None, at=(21, 25), value='{"change": "config"}')
+    s.harness("topic", {"event": "created", "config": {}, "id": "u"}, topic="u", at=(0, 1))
+    healed(s).send(ONE + 1, None, topic="u", at=(31, 35), type="fail").send(ONE + 2, 1, at=(36, 40))
+    return s.final({0: ONE, 1: ONE + 2}, end=2)
+
+
+def silent_because_the_run_deleted_its_topic(s: Any) -> Any:
+    s.harness("topic", {"event": "deleted", "config": {}, "id": "u"}, topic="u", at=(21, 25))
+    healed(s).send(ONE + 1, None, topic="u", at=(31, 35), type="fail").send(ONE + 2, 1, at=(36, 40))
+    return s.final({0: ONE, 1: ONE + 2}, end=2)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     recovered_slowly_after_a_send_of_unknown_outcome: {"slow-recovery": 1, "unavailable": 1},
     recovered_with_what_was_sent_at_the_heal: {},
@@ -67,4 +147,16 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     sent_before_the_heal_and_never_after_it: {"unavailable": 1},
     not_acknowledged_before_the_heal: {"unavailable": 1},
     recovered_from_the_last_of_two_faults: {},
+    silent_after_the_heal: {"silent-partition": 1},
+    silent_with_a_send_that_never_ended: {"silent-partition": 1},
+    silent_and_refusing: {"silent-partition": 1},
+    asked_last: {},
+    sent_to_before_the_heal_only: {},
+    aborted_after_the_heal: {},
+    acknowledged_at_the_heal: {},
+    silent_before_the_last_heal: {},
+    all_are_silent: {},
+    silent_because_its_topic_was_deleted: {},
+    silent_although_its_topic_was_not_deleted: {"silent-partition": 1},
+    silent_because_the_run_deleted_its_topic: {},
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.stories.groups import member, polled
-from tests.support.stories.transactions import ONE, READ, TWO, two_parts
+from tests.support.stories.transactions import ONE, READ, TWO, A, two_parts, txn
 
 WHOLE = {0: ONE, 1: ONE + 1, 2: TWO}
 OWN = 20 << 40
@@ -62,6 +62,50 @@ def passed_by_readers_that_changed_their_isolation(s: Any) -> Any:
 
 def poll_of_an_open_transaction_that_never_ended(s: Any) -> Any:
     two_parts(s).poll(ONE, 0, at=(70, None), type="info", **READ)
+    return s.final({0: ONE, 1: ONE + 1}, end=3, **READ)
+
+
+def read_before_the_last_send_of_a_transaction_whose_client_died(s: Any) -> Any:
+    """Nobody knows whether it requested the end. Before its last send, it had not."""
+    s.send(ONE, 0, at=(10, None), transaction=A, type="info").send(
+        ONE + 1, 1, at=(20, None), transaction=A, type="info"
+    )
+    txn(s, A, (5, None), kind="info")
+    return s.poll(ONE, 0, at=(15, 19), **READ).final({0: ONE, 1: ONE + 1}, end=2, **READ)
+
+
+def read_at_the_last_send_of_a_transaction_whose_client_died(s: Any) -> Any:
+    s.send(ONE, 0, at=(10, None), transaction=A, type="info").send(
+        ONE + 1, 1, at=(20, None), transaction=A, type="info"
+    )
+    txn(s, A, (5, None), kind="info")
+    return s.poll(ONE, 0, at=(15, 20), **READ).final({0: ONE, 1: ONE + 1}, end=2, **READ)
+
+
+def never_requested(s: Any, requested: str) -> Any:
+    """The program that recorded the history says so, or says that the end was requested."""
+    s.send(ONE, 0, at=(10, None), transaction=A, type="info")
+    value = f'{{"transactional_id": "x", "outcome": "commit", "requested": {requested}}}'
+    s.operation("txn", op=A, process=1, at=(5, None), type="info", value=value, topic=None, partition=None)
+    return s.final({0: ONE}, end=1, **READ)
+
+
+def read_although_the_end_was_never_requested(s: Any) -> Any:
+    return never_requested(s, "false")
+
+
+def read_after_an_end_that_is_not_timed(s: Any) -> Any:
+    return never_requested(s, "true")
+
+
+def fetched_before_the_end(s: Any) -> Any:
+    """The poll that returned it is not known to have completed."""
+    two_parts(s).poll(ONE, 0, at=(70, None), type="info", fetched=79, **READ)
+    return s.final({0: ONE, 1: ONE + 1}, end=3, **READ)
+
+
+def fetched_at_the_end(s: Any) -> Any:
+    two_parts(s).poll(ONE, 0, at=(70, None), type="info", fetched=80, **READ)
     return s.final({0: ONE, 1: ONE + 1}, end=3, **READ)
 
 
@@ -132,6 +176,12 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     torn_by_a_final_read_that_did_not_complete: {"torn-transaction": 1, "lost-write": 1},
     passed_by_readers_that_changed_their_isolation: {"poll-skip": 2},
     poll_of_an_open_transaction_that_never_ended: {},
+    read_before_the_last_send_of_a_transaction_whose_client_died: {"precommitted-read": 1},
+    read_at_the_last_send_of_a_transaction_whose_client_died: {},
+    read_although_the_end_was_never_requested: {"precommitted-read": 1},
+    read_after_an_end_that_is_not_timed: {},
+    fetched_before_the_end: {"precommitted-read": 1},
+    fetched_at_the_end: {},
     given_back_and_got_again: {},
     lost_and_got_again: {},
     got_again_without_a_word_of_the_loss: {},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.stories.ends import committed_above_the_end
 from tests.support.stories.failures import (
     ONE,
     SAFE,
@@ -104,4 +105,5 @@ UNEXPLAINED: tuple[Callable[[Any], Any], ...] = (
     elected_by_hand,
     unflushed_on_every_replica,
     written_twice_with_unknown_settings,
+    committed_above_the_end,
 )

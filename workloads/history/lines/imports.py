@@ -191,15 +191,20 @@ class _Rows:
         of_poll = {
             "op": self._operation_number(line),
             "type": fields["type"],
-            "assignment": fields.get("assignment", 0),
             "final": fields.get("final", False),
             "committed": fields.get("committed"),
             "generation": fields.get("generation"),
             "transaction": self._transaction(line),
         }
+        at = fields.get("completed", fields["invoked"])
+        assignments = {
+            log: fields.get("assignment", self._found.assignment(fields["process"], *log, at))
+            for log in {(record["topic"], record["partition"]) for record in fields["records"]}
+        }
         for place, record in enumerate(fields["records"]):
             row = self._record_row(line, record, self._found.indices[line.number] + place) | of_poll
             value, log = record.get("value"), (record["topic"], record["partition"])
+            row["assignment"] = assignments[log]
             if value is None:
                 row["value"] = None
             elif "error" not in record and (send := self._found.sends.get(value)) is not None:
@@ -238,6 +243,8 @@ class _Rows:
             value.setdefault("event", "created")
         if kind.by == "harness" and (kind.f == "topic" or "phase" not in self._found.kinds):
             value[IMPORTED] = True
+        if kind.f == "txn" and row["type"] != "ok" and "ending" not in fields and self._found.has_endings:
+            value.setdefault("requested", False)
         if "transaction" in fields:
             row["op"] = value["transaction"] = self._transaction(line)
             self._settle(line, row)

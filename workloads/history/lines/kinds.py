@@ -129,8 +129,8 @@ POLL = Kind(
         field(
             "assignment",
             COUNT,
-            "a number that grows with each assignment and each seek of the client; absent: 0, so every step back "
-            "that it makes counts as one that it did not ask for",
+            "a number that grows with each assignment and each seek of the client; absent: it grows with the member "
+            "lines of the client about the partition, so every other step back counts as one that nobody asked for",
         ),
         field(
             "generation",
@@ -184,7 +184,13 @@ CLIENTS = (
             inside("transactional_id", NAME, "the transactional id", required=True),
             inside("outcome", choice("commit", "abort"), "what the client asked for", required=True),
             inside("epoch", INTEGER, "of the producer; absent: unknown"),
-            inside("ending", TIME, "when the client asked for the outcome; absent: it never did"),
+            inside("ending", TIME, "when the client asked for the outcome; absent: see requested"),
+            inside(
+                "requested",
+                BOOLEAN,
+                "whether the client asked for the outcome; absent: it did so only if ending is there or type is ok. "
+                "Where ending is absent of a transaction of type ok, too, nobody knows of those without it",
+            ),
         ),
     ),
     Kind(

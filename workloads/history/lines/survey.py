@@ -42,6 +42,7 @@ class Transaction:
     type: str
     outcome: str
     completed: int | None
+    has_ending: bool
 
     def decide(self, type: str) -> str:
         """The type of a send or a commit in it, of which the client knew `type`."""
@@ -70,12 +71,28 @@ class Survey:
     """The lowest known partition of each topic."""
     members: set[Token] = field(default_factory=set)
     """Clients that take part in a group."""
+    changes: dict[Token, list[tuple[int, str | None, int | None]]] = field(default_factory=dict)
+    """By client, the events with which it gets or loses partitions: when each began, topic and partition, or None for
+    all."""
     committing: set[str] = field(default_factory=set)
     owning: set[str] = field(default_factory=set)
     """Groups with a commit, and with an assignment."""
     kinds: set[str] = field(default_factory=set)
     lines: int = 0
     strays: int = 0
+
+    @property
+    def has_endings(self) -> bool:
+        """Whether the times at which clients requested the ends of transactions are recorded: without them, those of
+        acknowledged ends are missing, too."""
+        return all(each.has_ending for each in self.transactions.values() if each.type == "ok")
+
+    def assignment(self, process: Token, topic: str, partition: int, at: int) -> int:
+        """The number of events before this moment with which a client got or lost this partition."""
+        return sum(
+            began <= at and (of is None or (of, number) == (topic, partition))
+            for began, of, number in self.changes.get(process, ())
+        )
 
     def stray(self, value: Token) -> int:
         """The number of a value that a client got, and that no line says was sent."""
@@ -124,6 +141,9 @@ def survey(lines: Iterable[Line], problems: Problems) -> Survey:
             order.setdefault(fields["process"], []).append((*at, line.number, 1))
         if line.kind.f in ("member", "subscribe", "commit"):
             found.members.add(fields["process"])
+        if line.kind.f == "member" and fields["type"] != "fail" and fields["event"] != "joined":
+            log = fields.get("topic"), fields.get("partition")
+            found.changes.setdefault(fields["process"], []).append((fields["invoked"], *log))
         if line.kind.f == "commit":
             found.committing.add(fields["group"])
         if line.kind.f == "member" and fields["event"] == "assigned":
@@ -207,6 +227,7 @@ def _take_operation(found: Survey, line: Line, problems: Problems) -> None:
             type=line.fields["type"],
             outcome=line.fields["outcome"],
             completed=line.fields.get("completed"),
+            has_ending="ending" in line.fields,
         )
         found.operations[op] = line.number
     else:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 BY_REASON: dict[str, tuple[str, ...]] = {
     "an ok send has completed, so that the condition is not null": (
-        "RECOVERIES: ool_or({ACKED} and completed < healed), false) as acked_before\\n from (select * "
-        "from -> ool_or({ACKED} and completed < healed), true) as acked_before\\n from (select * from",
+        "RECOVERIES: ool_or({ACKED} and completed < healed), false) as acked_before,\\n min(invoked) "
+        "filte -> ool_or({ACKED} and completed < healed), true) as acked_before,\\n min(invoked) filte",
     ),
     "only faults have stages": (
         "RECOVERIES: as healed\\n from {{operations}}\\n where process = {NEMESIS} and "

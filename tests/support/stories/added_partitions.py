@@ -1,0 +1,248 @@
+"""Histories in which a topic grows while a group, or a share group, reads it, and near misses.
+
+The topic t has one partition, of which member 5 gets the only record. Partition 1 is added, and three records are
+written to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.stories.groups import ONE, Span, commit, log, member, polled
+from tests.support.stories.queues import ended, fed, got, took
+from tests.support.stories.removals import DAYS
+from workloads.history.schema import HARNESS, NEMESIS
+
+NEW = 3 << 40
+"""Values of process 3, which writes to the new partition."""
+
+
+def created(s: Any, partitions: int | None = 1, *, topic: str = "t") -> Any:
+    value = {"event": "created", "id": "a", "config": DAYS, "partitions": partitions}
+    return s.operation(
+        "topic", process=HARNESS, topic=topic, partition=None, at=(0, 1), value=json.dumps(value)
+    )
+
+
+def altered(s: Any, at: Span = (40, 45), *, change: str = "partitions", kind: str = "ok") -> Any:
+    value = json.dumps({"change": change, "partitions": 2})
+    return s.operation("alter", process=30, partition=None, at=at, type=kind, value=value)
+
+
+def added_by_a_fault(s: Any, before: int = 1) -> Any:
+    for stage in ("inject", "heal"):
+        evidence = {"topic": "t", "before": before, "partitions": 2} if stage == "inject" else {}
+        value = {
+            "event": "a",
+            "stage": stage,
+            "target": "t",
+            "nodes": [],
+            "effective": True,
+            "evidence": evidence,
+        }
+        s.operation(
+            "add-partitions",
+            process=NEMESIS,
+            type="info",
+            topic=None,
+            partition=None,
+            at=(40, 45),
+            value=json.dumps(value),
+        )
+    return s
+
+
+def reading(s: Any) -> Any:
+    """The group reads partition 0 from 20 ns on."""
+    return polled(member(log(s, 1), 5, "assigned", (10, 20), start=0, policy="latest"), 5, range(1), (21, 30))
+
+
+def written(s: Any, *, at: Span = (50, 55), start: int = 0, kind: str = "ok") -> Any:
+    """To the new partition; its final read finds what was acknowledged."""
+    for offset in range(3):
+        s.send(NEW + offset, offset, partition=1, at=at, type=kind)
+    now, s.now = s.now, 9_500
+    s.final({offset: NEW + offset for offset in range(start, 3)}, start=start, end=3, partition=1, process=98)
+    s.now = now
+    return s
+
+
+def began(
+    s: Any,
+    start: int | None,
+    *,
+    policy: str | None = "latest",
+    process: int = 5,
+    at: Span = (70, 80),
+    group: str = "g",
+) -> Any:
+    """A member is assigned the new partition, and polls what is left of it."""
+    member(s, process, "assigned", at, generation=2, start=start, partition=1, policy=policy, group=group)
+    for offset in range(2 if start is None else start, 3):
+        s.poll(NEW + offset, offset, partition=1, process=process, at=(90, 95), generation=2)
+    return s
+
+
+def skipped_at_the_beginning(s: Any) -> Any:
+    return began(written(reading(created(s))), 2)
+
+
+def skipped_all(s: Any) -> Any:
+    began(written(added_by_a_fault(reading(s))), 3).send(4 << 40, 1, at=(56, 57))
+    s.now = 9_700
+    return s.final({0: ONE, 1: 4 << 40}, end=2, process=97)
+
+
+def skipped_after_an_administrator_added_it(s: Any) -> Any:
+    return began(written(altered(reading(s))), 2)
+
+
+def skipped_after_an_unanswered_request(s: Any) -> Any:
+    """The settings of the member are not recorded, and where it started only by its polls."""
+    return began(written(altered(reading(s), kind="info")), None, policy=None)
+
+
+def skipped_in_an_altered_topic_of_known_size(s: Any) -> Any:
+    return began(written(altered(reading(created(s)), (60, 61))), 2)
+
+
+def started_at_the_first_record(s: Any) -> Any:
+    return began(written(reading(created(s))), 0)
+
+
+def started_with_earliest(s: Any) -> Any:
+    """That is an ordinary skip."""
+    return began(written(reading(created(s))), 2, policy="earliest")
+
+
+def polled_by_another_member_later(s: Any) -> Any:
+    began(written(reading(created(s))), 2)
+    for offset in range(2):
+        s.poll(NEW + offset, offset, partition=1, process=6, at=(96, 99), generation=3)
+    return member(s, 6, "joined", (94, 95), generation=3, partition=None)
+
+
+def not_added(s: Any) -> Any:
+    """The topic had both partitions from the beginning, and the group started with one of them."""
+    return began(written(reading(created(s, 2))), 2)
+
+
+def of_unknown_size(s: Any) -> Any:
+    return began(written(reading(created(s, None))), 2)
+
+
+def not_added_by_a_fault(s: Any) -> Any:
+    return began(written(added_by_a_fault(reading(s), before=2)), 2)
+
+
+def written_to_before_an_administrator_added_more(s: Any) -> Any:
+    return began(written(altered(reading(s), (51, 60))), 2)
+
+
+def refused_to_add(s: Any) -> Any:
+    return began(written(altered(reading(s), kind="fail")), 2)
+
+
+def changed_something_else(s: Any) -> Any:
+    return began(written(altered(reading(s), change="config")), 2)
+
+
+def written_before_the_group_read_the_topic(s: Any) -> Any:
+    """It was sent in the nanosecond in which the first assignment was complete."""
+    return began(written(reading(created(s)), at=(20, 25)), 2)
+
+
+def read_by_another_group_only(s: Any) -> Any:
+    """The group that starts with the new partition did not read the topic before."""
+    return began(written(reading(created(s))), 2, process=7, group="h")
+
+
+def committed_before(s: Any) -> Any:
+    """The position was a committed one."""
+    written(reading(created(s)))
+    return began(commit(s, 5, 2, (66, 69), partition=1), 2)
+
+
+def failed_to_commit_before(s: Any) -> Any:
+    written(reading(created(s)))
+    return began(commit(s, 5, 2, (66, 69), partition=1, kind="fail"), 2)
+
+
+def committed_when_it_started(s: Any) -> Any:
+    """The commit was invoked in the nanosecond in which the assignment was complete, and may have come before it."""
+    written(reading(created(s)))
+    return began(commit(s, 5, 2, (80, 85), partition=1), 2)
+
+
+def added_and_of_unknown_outcome(s: Any) -> Any:
+    return began(written(reading(created(s)), kind="info"), 2)
+
+
+def removed_before_the_group_started(s: Any) -> Any:
+    return began(written(reading(created(s)), start=2), 2)
+
+
+def queued_in_a_new_partition(
+    s: Any, position: int | None, *, at: Span = (60, 65), partitions: int = 1
+) -> Any:
+    """A share group got the records of partition 0 by 30 ns, and accepts those of partition 1 from `position` on."""
+    created(s, partitions), took(fed(s), 0, 1, 2, 3)
+    for offset in range(3):
+        s.send(NEW + offset, offset, partition=1, at=at)
+    s.final({offset: NEW + offset for offset in range(3)}, end=3, partition=1, process=98)
+    first = 0 if position is None else position
+    for offset in range(first, 3):
+        got(s, offset, 300 + offset, (70, 75), partition=1)
+        s.operation(
+            "acknowledgement", op=400 + offset, process=5, at=(80, 85), start_offset=offset, partition=1, group="q",
+            value=json.dumps({"delivery": 300 + offset, "kind": "accept"}),
+        )  # fmt: skip
+    about = {} if position is None else {"began": position}
+    return ended(ended(s), 3, partition=1, about=about)
+
+
+def left_out_by_a_share_group(s: Any) -> Any:
+    return queued_in_a_new_partition(s, 2)
+
+
+def left_out_before_the_share_group_got_anything(s: Any) -> Any:
+    return queued_in_a_new_partition(s, 2, at=(30, 35))
+
+
+def left_out_of_a_partition_that_was_not_added(s: Any) -> Any:
+    return queued_in_a_new_partition(s, 2, partitions=2)
+
+
+def begun_by_a_share_group_at_the_first_record(s: Any) -> Any:
+    return queued_in_a_new_partition(s, 0)
+
+
+PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
+    skipped_at_the_beginning: {"added-partition-skip": 2},
+    skipped_all: {"added-partition-skip": 3},
+    skipped_after_an_administrator_added_it: {"added-partition-skip": 2},
+    skipped_after_an_unanswered_request: {"added-partition-skip": 2},
+    skipped_in_an_altered_topic_of_known_size: {"added-partition-skip": 2},
+    started_at_the_first_record: {},
+    started_with_earliest: {"group-skip": 2},
+    polled_by_another_member_later: {},
+    not_added: {},
+    of_unknown_size: {},
+    not_added_by_a_fault: {},
+    written_to_before_an_administrator_added_more: {},
+    refused_to_add: {},
+    changed_something_else: {},
+    written_before_the_group_read_the_topic: {},
+    read_by_another_group_only: {},
+    committed_before: {},
+    failed_to_commit_before: {"added-partition-skip": 2},
+    committed_when_it_started: {},
+    added_and_of_unknown_outcome: {},
+    removed_before_the_group_started: {"lost-write": 2},
+    left_out_by_a_share_group: {"added-queue-skip": 2},
+    left_out_before_the_share_group_got_anything: {},
+    left_out_of_a_partition_that_was_not_added: {},
+    begun_by_a_share_group_at_the_first_record: {},
+}
