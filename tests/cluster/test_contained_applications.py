@@ -74,7 +74,7 @@ def test_an_image_is_killed_and_started_again(kafkacheck: Execute, engine: Any, 
     faults = [kill("app:0", after="in-flight:app:0", lasting=0.5)]
     run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=0.5))
     run.assert_valid()
-    ((name, (evidence,)),) = faults_of(run).items()
+    ((name, (evidence, _)),) = faults_of(run).items()
     assert name == "kill-client"
     assert evidence["met"]["frozen"]
     assert evidence["met"]["count"] > 0

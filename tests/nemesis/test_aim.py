@@ -116,7 +116,7 @@ def test_no_answer_lets_the_instance_go_on(aimed: FakeRun) -> None:
 def test_a_freeze_that_ended_by_itself_before_the_fault_does_not_count(aimed: FakeRun) -> None:
     """Another event that restores the same, or a slow engine, may let the fault wait for longer."""
     sights(aimed, True, True, True, True)
-    usual, waits = aimed.cluster.quick, [1.0]
+    usual, waits = aimed.cluster.quick, [2.0]
 
     def slow() -> Any:
         if waits:
@@ -127,6 +127,35 @@ def test_a_freeze_that_ended_by_itself_before_the_fault_does_not_count(aimed: Fa
     aimed.carry_out(kill("app:0", after=OUTPUT, lasting=2))
     assert steps(aimed)[:4] == ["freeze 1", "thaw 1", "freeze 1", "kill 1"]
     assert met(aimed, "kill-client-0")["tries"] == 2
+
+
+def test_a_moment_that_was_over_before_the_fault_is_not_evidence(aimed: FakeRun) -> None:
+    sights(aimed, True, True)
+    usual = aimed.cluster.quick
+
+    def slow() -> Any:
+        aimed.stop.wait(2.0)
+        return usual()
+
+    aimed.cluster.quick = slow  # type: ignore[method-assign]
+    aimed.carry_out(kill("app:0", after=f"{OUTPUT} within 5", lasting=2))
+    assert aimed.value("kill-client-0", "inject")["evidence"] == {
+        "trigger": "uncommitted-output:app:0 did not come within 5 s",
+        "seen_instead": "output 7 of sink-0; it went on after 1.5 s, before the fault was at work",
+    }
+
+
+def test_a_fault_that_takes_longer_than_the_instance_stands_still_has_met_nothing(aimed: FakeRun) -> None:
+    sights(aimed, True, True)
+    usual = aimed.clients.isolate
+
+    def slow(process: int) -> None:
+        aimed.stop.wait(2.0)
+        usual(process)
+
+    aimed.clients.isolate = slow  # type: ignore[method-assign]
+    aimed.carry_out(isolate("app:0", after=OUTPUT, lasting=5))
+    assert met(aimed, "isolate-app-0") is None
 
 
 def test_a_run_that_is_stopped_leaves_no_instance_frozen(aimed: FakeRun) -> None:

@@ -364,6 +364,12 @@ class Api:
 
     def unpause(self, _: str) -> None:
         self.state["Paused"] = False
+        if not self.state["Running"]:
+            raise APIError(
+                "no",
+                response=SimpleNamespace(status_code=500, reason=""),
+                explanation="cannot resume a stopped container",
+            )
 
     def wait(self, _: str, timeout: int) -> None:
         assert timeout
@@ -429,6 +435,14 @@ def test_a_look_and_a_fault_pause_the_container_for_themselves() -> None:
     assert not made.is_paused
     assert made.freeze(0.05)
     assert wait_until(lambda: not made.is_paused, limit=10, interval=0.01), "nothing stays frozen"
+
+
+def test_a_container_that_was_killed_while_it_was_frozen_is_thawed_without_a_word() -> None:
+    made, api, *_ = container()
+    assert made.freeze(60)
+    api.state["Running"] = False
+    made.thaw()
+    assert not made.is_frozen
 
 
 def test_a_container_that_does_not_run_is_not_frozen() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Literal
+
+log = logging.getLogger(__name__)
 
 State = Literal["running", "frozen", "paused"]
 
@@ -41,7 +44,7 @@ class Standstill:
         with self._lock:
             if self._is_paused or self._thawing is not None:
                 return False
-            self._thawing = threading.Timer(limit, self.thaw)
+            self._thawing = threading.Timer(limit, self._thaw_late)
             self._thawing.daemon = True
             try:
                 self._apply("frozen")
@@ -58,3 +61,9 @@ class Standstill:
             self._thawing.cancel()
             self._thawing = None
             self._apply("paused" if self._is_paused else "running")
+
+    def _thaw_late(self) -> None:
+        try:
+            self.thaw()
+        except OSError as problem:  # whoever uses it next sees that it stands still
+            log.warning("it was not thawed: %s", problem)

@@ -101,15 +101,16 @@ class AppContainer:
         self._standstill.thaw()
 
     def _bring(self, state: State) -> None:
-        if state == "running":
-            if self.is_paused:
-                self._api.unpause(self.name)
-            return
+        stands_still = state != "running"
         try:
-            pause(self._api, self.name)
+            if stands_still:
+                pause(self._api, self.name)
+            elif self.is_paused:
+                self._api.unpause(self.name)
         except APIError as error:
-            if not self.is_paused:
-                raise OSError(f"the engine could not pause {self.name}: {error.explanation}") from error
+            if self.is_paused != stands_still:  # otherwise it was so already, or was killed meanwhile
+                word = "pause" if stands_still else "continue"
+                raise OSError(f"the engine could not {word} {self.name}: {error.explanation}") from error
 
     @property
     def is_paused(self) -> bool:
