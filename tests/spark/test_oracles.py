@@ -23,7 +23,13 @@ from tests.support.random_histories.logs import draw_histories, log_history
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = {log_history.__name__: 400, "stall_history": 200, "queue_history": 600}
+HISTORIES = {
+    log_history.__name__: 400,
+    "stall_history": 200,
+    "queue_history": 600,
+    "transaction_history": 600,
+    "added_history": 600,
+}
 """What Hypothesis draws depends on the modules that are loaded, because it also draws constants of their code: of 300
 histories of queues, 26, 9 or 0 had a redelivery, by the tests that were selected."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.oracles.groups import assigned, commits, group_log, polled_by
 from tests.support.oracles.rows import Oracle, Row, Tables, intact, log, polls, sends
+from tests.support.oracles.transactions import silent
 from tests.support.random_histories.added_partitions import added_history
 
 
@@ -120,4 +121,5 @@ ORACLES: dict[str, Oracle] = {
     "added-partition-skip": skipped,
     "added-queue-skip": left_out,
     "commit-beyond-end": above_the_end,
+    "silent-partition": silent,
 }

@@ -290,5 +290,4 @@ ORACLES: dict[str, Oracle] = {
     "zombie-write": zombie,
     "unavailable": unavailable(3 * GRAIN),
     "slow-recovery": slow(2 * GRAIN),
-    "silent-partition": silent,
 } | {check.name: cycles(check.name) for check in CYCLE_CHECKS}

@@ -84,14 +84,14 @@ def added_history(draw: st.DrawFn, story: Any) -> Any:
             kind=kind,
             reset=draw(SELDOM),
         )
-    for number in range(draw(st.integers(0, 2))):
+    for number in range(draw(st.integers(0, 3))):
         about = json.dumps({"value": 1, "deliveries": 1, "since": 0})
         s.operation(
             "delivery", op=900 + number, process=7, at=draw(SPAN), start_offset=draw(OFFSET), value=about, group="q",
             type=draw(st.sampled_from(["ok", "ok", "info"])), partition=draw(PARTITION),
         )  # fmt: skip
     for partition in (0, 1):
-        if draw(st.booleans()):
+        if partition or draw(st.booleans()):
             about = {"lock": 30} | ({} if draw(SELDOM) else {"began": draw(OFFSET)})
             s.operation(
                 "queue", process=8, partition=partition, end_offset=4, value=json.dumps(about), group="q"
@@ -124,4 +124,10 @@ def added_history(draw: st.DrawFn, story: Any) -> Any:
             start_offset=0,
             end_offset=draw(st.integers(0, 8)),
         )
+    if draw(st.booleans()):
+        s.fault("inject").fault("heal")
+        s.operations[-1] |= {"invoked": 20, "completed": 22}
+        for number in range(draw(st.integers(1, 3))):
+            kind, began = draw(st.sampled_from(["ok", "ok", "info", "fail"])), draw(st.integers(20, 25))
+            s.send((3 << 40) + number, None, partition=draw(PARTITION), at=(began, began + 2), type=kind)
     return s
