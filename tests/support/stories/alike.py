@@ -12,14 +12,14 @@ READ = {"session": 7, "process": 20}
 COMMITTED = json.dumps({"committed": True})
 
 
-def acknowledged_when_the_final_read_began(s: Any, *, at: int = 20) -> Any:
+def acknowledged_in_the_tick_of_the_final_read(s: Any, *, at: int = 20) -> Any:
     s.send(ONE, 0, at=(1, 5)).send(ONE + 1, 1, at=(10, at))
     s.poll(ONE, 0, process=99, final=True, at=(20, 25))
     return s.operation("final-read", process=99, start_offset=0, end_offset=1, at=(20, 30))
 
 
 def acknowledged_before_the_final_read_began(s: Any) -> Any:
-    return acknowledged_when_the_final_read_began(s, at=19)
+    return acknowledged_in_the_tick_of_the_final_read(s, at=19)
 
 
 def returned_when_the_final_read_began(s: Any, *, at: int = 20) -> Any:
@@ -32,7 +32,7 @@ def returned_before_the_final_read_began(s: Any) -> Any:
     return returned_when_the_final_read_began(s, at=19)
 
 
-def returned_when_the_final_phase_began(s: Any, *, at: int = 20) -> Any:
+def returned_in_the_tick_of_the_final_phase(s: Any, *, at: int = 20) -> Any:
     s.harness("phase", {"phase": "final"}, at=(20, 20))
     s.send(ONE, 0, at=(1, 5)).send(ONE + 1, None, type="info", at=(10, None)).poll(ONE + 1, 1, at=(15, at))
     s.poll(ONE, 0, process=99, final=True, at=(40, 45))
@@ -40,7 +40,7 @@ def returned_when_the_final_phase_began(s: Any, *, at: int = 20) -> Any:
 
 
 def returned_before_the_final_phase_began(s: Any) -> Any:
-    return returned_when_the_final_phase_began(s, at=19)
+    return returned_in_the_tick_of_the_final_phase(s, at=19)
 
 
 def sent_asynchronously(s: Any, acknowledged: int) -> Any:
@@ -142,11 +142,11 @@ def session_read_less_without_isolation_than_with_it(s: Any) -> Any:
 
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
-    acknowledged_when_the_final_read_began: {"unseen": 1},
+    acknowledged_in_the_tick_of_the_final_read: {"unseen": 1},
     acknowledged_before_the_final_read_began: {"lost-write": 1},
     returned_when_the_final_read_began: {},
     returned_before_the_final_read_began: {"lost-read": 1},
-    returned_when_the_final_phase_began: {},
+    returned_in_the_tick_of_the_final_phase: {},
     returned_before_the_final_phase_began: {"lost-read": 1},
     own_write_acknowledged_when_the_read_began: {},
     own_write_acknowledged_before_the_read_began: {"read-your-writes": 1},

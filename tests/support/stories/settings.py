@@ -170,7 +170,7 @@ def tombstone_gone(s: Any) -> Any:
     return s.poll(ONE, 0, key=4).poll(ONE + 1, 1, key=4, tombstone=True).poll(ONE + 2, 2, key=5)
 
 
-def tombstone_gone_before_its_time(s: Any) -> Any:
+def tombstone_gone_before_its_altered_time(s: Any) -> Any:
     return tombstone_gone(s).final({2: ONE + 2}, end=3)
 
 
@@ -263,7 +263,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     compaction_had_to_wait_until_that_was_changed: {},
     compaction_had_to_wait_until_that_was_reset: {},
     compaction_that_has_to_wait_was_set: {"lost-write": 1},
-    tombstone_gone_before_its_time: {"lost-write": 1},
+    tombstone_gone_before_its_altered_time: {"lost-write": 1},
     tombstone_gone_once_its_time_was_changed: {},
     created_again: {},
     created_again_after_a_deletion_of_unknown_outcome: {},
