@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from analyzers.causes.application import Application
 from analyzers.causes.kind import CauseKind
 from analyzers.history.broker_logs import BrokerLogs
 from analyzers.history.fault_events import FaultEvent
@@ -172,6 +173,8 @@ class RunEvidence:
     """The kinds of operations (f) of the run."""
     every: Sequence[Extent] = ()
     """All findings of the run, while `extents` are those that no explainer has explained yet."""
+    application: Application | None = None
+    """Of the user; None where there is none, or it has no findings."""
     boundaries: Sequence[int] = ()
     """ns, in order of time: they divide the run into periods, in which findings are counted separately."""
 

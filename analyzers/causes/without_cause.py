@@ -45,9 +45,7 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
         "added-partition-skip", "added-queue-skip",
     ),
     BOUND: ("unavailable", "slow-recovery"),
-    APPLICATION: (
-        "missing-output", "duplicate-output", "reordered-output", "wrong-aggregate", "invented-output",
-    ),
+    APPLICATION: ("wrong-aggregate", "invented-output"),
     "A producer that is missing from the history, or a defect of the broker or of the client library: nothing in a "
     "history tells these apart. Record every producer of the topic.": ("phantom-read",),
     "Another program that writes to the topic, a topic that is not new, or a broker that mixed up its directories: "

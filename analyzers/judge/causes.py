@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 
+from analyzers.causes.application import Application
 from analyzers.causes.cuts import PROOF
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, EpochStart, Extent, RunEvidence, Sample, Source
@@ -19,6 +20,7 @@ from analyzers.history.broker_logs import BrokerLogs
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
 from analyzers.history.relative_time import Unit
+from analyzers.judge.applications import applications
 from analyzers.spark.literal import sql_literal
 from analyzers.verdict.cause import Cause
 
@@ -55,6 +57,7 @@ class Collected:
     sources: Mapping[str, list[Source]] = field(default_factory=dict)
     assignments: Sequence[Assignment] = ()
     epochs: Mapping[str, list[EpochStart]] = field(default_factory=dict)
+    application: Application | None = None
 
 
 def collect(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[str, Collected]:
@@ -74,12 +77,14 @@ def collect(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[s
         if not names.isdisjoint(PROOF)
     }
     epochs = _epochs(history, {run: logs for run, logs in unseen.items() if logs})
+    known = applications(history, {run: extents[run] for run in found})
     return {
         run: Collected(
             changes=changes.get(run, Changes()),
             sources=sources.get(run, {}),
             assignments=assignments.get(run, ()),
             epochs=epochs.get(run, {}),
+            application=known.get(run),
         )
         for run in found
     }
@@ -215,6 +220,7 @@ def causes_of(
             clients=clients,
             sources=collected.sources,
             assignments=collected.assignments,
+            application=collected.application,
             settings=settings,
             producers=producers,
             epochs=collected.epochs,

@@ -14,6 +14,7 @@ from analyzers.causes.explainers.clients import BY_CLIENTS
 from analyzers.causes.explainers.retention import REMOVALS
 from analyzers.causes.kind import CauseKind, first_kind
 from analyzers.causes.registry import EXPLAINERS, KINDS
+from tests.support.stories.failing_applications import FAILING_APPLICATIONS
 from tests.support.stories.failures import FAILURES
 from tests.support.stories.unexplained_settings import UNEXPLAINED
 
@@ -39,7 +40,7 @@ def test_some_run_shows_the_kind(kind: CauseKind) -> None:
 def test_every_expected_story_is_that_of_a_run() -> None:
     """Otherwise a kind would count as shown because of a file that nothing compares."""
     recorded = {each.name for each in (DATA / "runs").iterdir() if each.is_dir()}
-    made = {make.__name__ for make in (*FAILURES, *UNEXPLAINED)}
+    made = {make.__name__ for make in (*FAILURES, *UNEXPLAINED, *FAILING_APPLICATIONS)}
     assert STORIES.keys() == recorded | made | {"torn_transfer_alone"}
 
 

@@ -21,6 +21,7 @@ from analyzers.judge.analyze import analyze
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from tests.support.stories.copies import copied_twice
+from tests.support.stories.failing_applications import FAILING_APPLICATIONS
 from tests.support.stories.failures import FAILURES, isolated_leader, seen
 from tests.support.stories.sessions import own_write_missed
 from tests.support.stories.unexplained_settings import UNEXPLAINED, isolated_leader_unseen
@@ -29,7 +30,7 @@ from workloads.history.schema import NEMESIS
 pytestmark = pytest.mark.spark
 
 DATA = Path(__file__).parents[1] / "data"
-MADE = (*FAILURES, *UNEXPLAINED)
+MADE = (*FAILURES, *UNEXPLAINED, *FAILING_APPLICATIONS)
 RECORDED = sorted(each for each in (DATA / "runs").iterdir() if each.is_dir())
 """Recorded on real clusters, at a low rate; see the README there."""
 

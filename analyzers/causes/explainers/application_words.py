@@ -1,0 +1,131 @@
+"""What the explainers of an application's outputs have in common."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from analyzers.causes.application import Application, Input
+from analyzers.causes.circumstance import BESIDE_TRANSACTIONS
+from analyzers.causes.cuts import find_cuts
+from analyzers.causes.evidence import Extent, RunEvidence
+from analyzers.causes.kind import CauseKind
+from analyzers.causes.records import Records
+from analyzers.history.fault_events import FaultEvent
+from analyzers.verdict.names import client_name
+
+OUTSIDE = CauseKind(
+    name="positions outside of the transaction",
+    circumstance=BESIDE_TRANSACTIONS,
+    happened="application",
+    changes="application",
+    explains=frozenset({"missing-output", "duplicate-output"}),
+    established="Outputs were written in transactions, and no position was committed in one.",
+    why="positions are not part of the transaction: a crash between it and the commit repeats its outputs, and one "
+    "between the commit and its end loses them",
+    change="send_offsets_to_transaction() (sendOffsetsToTransaction) with the consumer's group metadata, and no "
+    "commit beside it",
+    source="KIP-98 (transactions), KIP-447 (group metadata)",
+)
+
+RECORDS = (
+    Records(
+        name="commits of the application's group",
+        are_there=lambda run, _: run.application is not None and bool(run.application.commits),
+    ),
+    Records(
+        name="owners of its partitions",
+        are_there=lambda run, _: run.application is not None and bool(run.application.turns),
+    ),
+)
+
+ENDING = frozenset({"kill-client", "stop-client"})
+"""Faults that end an instance."""
+
+HOLDING = frozenset({"pause-client", "isolate-app"})
+"""Faults during which a group goes on without an instance that is still alive."""
+
+
+class End(NamedTuple):
+    """What ended an instance. Time in ns. event: None where it ended by itself."""
+
+    time: int
+    text: str
+    event: FaultEvent | None = None
+
+
+def ends_of(owner: str, since: int, run: RunEvidence) -> Iterator[End]:
+    """In order of time."""
+    found = [
+        End(event.began, f"{owner} is ended", event)
+        for event in faults_of(owner, run, ENDING)
+        if event.began is not None and event.began >= since
+    ]
+    if run.application is not None:
+        found += [
+            End(each.time, f"{owner} ended by itself with status {each.status}")
+            for each in run.application.events
+            if each.event == "ended" and each.instance == owner and each.time >= since
+        ]
+    yield from sorted(found, key=lambda each: each.time)
+
+
+def faults_of(owner: str, run: RunEvidence, faults: Collection[str]) -> Iterator[FaultEvent]:
+    """On an instance."""
+    for event in run.events:
+        names = {client_name(each, run.clients) for each in event.processes}
+        if event.fault in faults and event.took_effect and owner in names:
+            yield event
+
+
+def circumstances_of(kind: CauseKind) -> tuple[str, ...]:
+    return () if kind.circumstance is None else (kind.circumstance,)
+
+
+def once(events: Iterable[FaultEvent]) -> list[FaultEvent]:
+    return list({event.event: event for event in events}.values())
+
+
+def sink_cuts(application: Application, run: RunEvidence) -> list[int]:
+    """ns, when a leader of the sink had lost the end of its log."""
+    logs = [log for log in run.changes if log.rpartition("-")[0] == application.sink]
+    return [cut.after.time for log in logs for cut in find_cuts(run.of_log(log), (), run) if cut.before.leads]
+
+
+def offsets(inputs: Sequence[Input]) -> str:
+    """``the inputs at 385 to 584``, or how many there are between these where some are not among them."""
+    low, high = inputs[0].offset, inputs[-1].offset
+    if low == high:
+        return f"the input at {low:,}"
+    if high - low + 1 == len(inputs):
+        return f"the inputs at {low:,} to {high:,}"
+    return f"{len(inputs):,} inputs at {low:,} to {high:,}"
+
+
+def explained(
+    run: RunEvidence, anomalies: Collection[str], found: Iterable[tuple[Input, int, CauseKind]]
+) -> Iterator[tuple[CauseKind, list[Extent]]]:
+    """By kind, the findings of which it explains the most.
+
+    found  inputs with a finding, its time in ns, and the kind of its cause.
+    """
+    by_log: dict[str, list[tuple[Input, int, CauseKind]]] = defaultdict(list)
+    for each in found:
+        by_log[each[0].log].append(each)
+    grouped: dict[str, tuple[CauseKind, list[Extent]]] = {}
+    for extent in run.extents:
+        if extent.anomaly not in anomalies or extent.log is None:
+            continue
+        counts = Counter(kind.name for one, time, kind in by_log[extent.log] if _is_in(one, time, extent))
+        if counts:
+            ((name, _),) = counts.most_common(1)
+            kind = next(kind for _, _, kind in by_log[extent.log] if kind.name == name)
+            grouped.setdefault(name, (kind, []))[1].append(extent)
+    yield from grouped.values()
+
+
+def _is_in(one: Input, time: int, extent: Extent) -> bool:
+    if extent.low is not None and extent.high is not None and not extent.low <= one.offset <= extent.high:
+        return False
+    return extent.first is None or extent.last is None or extent.first <= time <= extent.last

@@ -1,0 +1,117 @@
+"""Late outputs: an instance wrote outputs of a partition that had been given to another one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from analyzers.causes.application import Application, Input, Output, Turn
+from analyzers.causes.circumstance import LATE_OUTPUTS
+from analyzers.causes.evidence import RunEvidence
+from analyzers.causes.explainers.application_words import ENDING, HOLDING, ends_of
+from analyzers.causes.kind import CauseKind
+from analyzers.causes.words import MOST_FAULTS, fault_steps
+from analyzers.history.fault_events import FaultEvent
+from analyzers.verdict.cause import Step
+from analyzers.verdict.wording import count
+
+REVOKED = CauseKind(
+    name="goes on with a revoked partition",
+    circumstance=LATE_OUTPUTS,
+    happened="application",
+    changes="application",
+    explains=frozenset({"duplicate-output", "reordered-output"}),
+    established="The owner of a partition changed, and the one before wrote outputs of it afterwards.",
+    why="the old owner goes on with the inputs that it holds, and the new one reads them again",
+    change="a rebalance listener: on_revoke (onPartitionsRevoked) finishes or drops the inputs in hand, and commits; "
+    "on_lost (onPartitionsLost) drops them, for others have them already",
+    source="ConsumerRebalanceListener; KIP-429 (onPartitionsLost)",
+)
+
+BEFORE = 30_000_000_000
+"""ns before a change of owner, in which a fault of an instance may have led to it."""
+
+
+class Late(NamedTuple):
+    """made: None where it is not known which of the outputs it is. turn: that of the new owner, and old: the instance
+    that had the partition before."""
+
+    log: str
+    old: str
+    turn: Turn
+    made: Output | None
+
+
+def late_output(one: Input, application: Application, run: RunEvidence) -> Late | None:
+    """By the id of its producer; without, by elimination: the new owner reads an input once."""
+    for made in one.outputs:
+        if made.time is None or (turn := application.owner(one.log, made.time)) is None:
+            continue
+        writer = application.writers.get(made.producer) if made.producer is not None else None
+        if writer is None or writer == turn.owner:
+            continue
+        before = [each for each in application.turns.get(one.log, ()) if each.time < turn.time]
+        if any(each.owner == writer for each in before):
+            return Late(one.log, writer, turn, made)
+    return _by_elimination(one, application, run)
+
+
+def _by_elimination(one: Input, application: Application, run: RunEvidence) -> Late | None:
+    times = [made.time for made in one.outputs[:2] if made.time is not None and made.producer is None]
+    if len(times) < 2 or times[0] == times[1]:
+        return None
+    turn, last = application.owner(one.log, times[0]), application.owner(one.log, times[1])
+    if turn is None or turn != last:
+        return None
+    before = [each for each in application.turns.get(one.log, ()) if each.time < turn.time]
+    if not before or before[-1].owner == turn.owner:
+        return None
+    old = before[-1].owner
+    began_again = any(each.time <= times[1] for each in ends_of(turn.owner, turn.time, run))
+    is_gone = any(each.time <= times[0] for each in ends_of(old, before[-1].time, run))
+    return None if began_again or is_gone else Late(one.log, old, turn, None)
+
+
+def revoked_steps(
+    inputs: Iterable[Input], application: Application, run: RunEvidence
+) -> tuple[list[Step], list[FaultEvent]]:
+    """Of the change of an owner that has most of them."""
+    by_turn: dict[tuple[str, str, Turn], list[int]] = defaultdict(list)
+    for one in {(each.log, each.offset): each for each in inputs}.values():
+        if (late := late_output(one, application, run)) is not None:
+            time = late.made.time if late.made is not None else one.outputs[1].time
+            by_turn[late.log, late.old, late.turn].append(time or 0)
+    if not by_turn:
+        return [], []
+    log, old, turn = max(by_turn, key=lambda each: len(by_turn[each]))
+    times = sorted({*_written(log, old, turn, application)} or by_turn[log, old, turn])
+    faults = [
+        event
+        for event in run.events
+        if event.fault in ENDING | HOLDING and event.began is not None
+        and event.began <= turn.time and (event.ended or turn.time) >= turn.time - BEFORE
+    ][-MOST_FAULTS:]  # fmt: skip
+    made = len(_written(log, old, turn, application)) or len(by_turn[log, old, turn])
+    end = f"; the last at {run.moment(times[-1])}" if len(times) > 1 else ""
+    steps = [
+        *fault_steps(faults, run),
+        Step(time=run.at(turn.time), text=f"the owner of {log} changed from {old} to {turn.owner}"),
+        Step(
+            time=run.at(times[0]),
+            text=f"the old owner, {old}, wrote {count(made, 'output')} of it after that{end}",
+        ),
+    ]
+    return steps, faults
+
+
+def _written(log: str, old: str, turn: Turn, application: Application) -> list[int]:
+    """ns, of all outputs of the log that the old owner wrote in the turn of the new one."""
+    following = application.next_turn(log, turn.time)
+    return [
+        made.time
+        for one in application.inputs.get(log, ())
+        for made in one.outputs
+        if made.time is not None and made.producer is not None and application.writers.get(made.producer) == old
+        and made.time > turn.time and (following is None or made.time < following.time)
+    ]  # fmt: skip

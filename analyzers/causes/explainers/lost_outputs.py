@@ -1,0 +1,257 @@
+"""Lost outputs: an application committed a position behind inputs that have no output."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from analyzers.causes.application import Application, Commit, Event, Habit, Input, habit
+from analyzers.causes.circumstance import BY_TIMER, COMMIT_FIRST, LIVED_ON
+from analyzers.causes.evidence import Explanation, RunEvidence
+from analyzers.causes.explainer import Explainer
+from analyzers.causes.explainers.application_words import (
+    OUTSIDE,
+    RECORDS,
+    End,
+    circumstances_of,
+    ends_of,
+    explained,
+    offsets,
+    once,
+    sink_cuts,
+)
+from analyzers.causes.kind import CauseKind
+from analyzers.causes.words import MOST_FAULTS, fault_steps
+from analyzers.history.fault_events import FaultEvent
+from analyzers.verdict.cause import Step
+from analyzers.verdict.wording import count, seconds
+
+LOST = frozenset({"missing-output"})
+
+CONSUMER = (
+    "Kafka documentation, consumer configs: enable.auto.commit; KafkaConsumer: offsets and consumer position"
+)
+PRODUCER = "Kafka documentation, KafkaProducer: send() is asynchronous; flush()"
+
+UNFLUSHED = CauseKind(
+    name="commits before the outputs are acknowledged",
+    happened="application",
+    changes="application",
+    explains=LOST,
+    established="A position was committed, inputs below it have no output, and their instance wrote nothing more of "
+    "the partition. Other outputs were sent before their commits.",
+    why="a crash loses what waits in the producer: its inputs are below the committed position, so nobody reads them "
+    "again",
+    change="flush(), or wait for the deliveries, before the commit",
+    source=PRODUCER,
+)
+BEFORE_WORK = CauseKind(
+    name="commits before the work",
+    circumstance=COMMIT_FIRST,
+    happened="application",
+    changes="application",
+    explains=LOST,
+    established="As above, and most outputs were sent after the position behind their input had been committed.",
+    why="a crash loses the inputs that are not done: they are below the committed position, so nobody reads them "
+    "again",
+    change="commit after the work: flush(), or wait for the deliveries, before the commit",
+    source=CONSUMER,
+)
+TIMER = CauseKind(
+    name="enable.auto.commit while inputs wait",
+    circumstance=BY_TIMER,
+    happened="application",
+    changes="application",
+    explains=LOST,
+    established="As above, and commits came at regular intervals, whatever outputs there were.",
+    why="the timer commits what poll() has returned, also where a thread or a queue has not done it yet",
+    change="enable.auto.commit=false and a commit of what is done, or enable.auto.offset.store=false and "
+    "store_offsets() when the output is acknowledged",
+    source=CONSUMER,
+)
+IGNORED = CauseKind(
+    name="ignores the results of sends",
+    circumstance=LIVED_ON,
+    happened="application",
+    changes="application",
+    explains=LOST,
+    established="A position was committed, inputs below it have no output, and their instance lived on and wrote "
+    "outputs of later inputs of the partition.",
+    why="a send that fails is reported to its callback or future only; the commit after it passes the input for good",
+    change="check the result of each send before the commit; on an error, send again, or end without a commit",
+    source=PRODUCER,
+)
+
+LATER = 1_000_000_000
+"""ns after the commit. An output that is sent later is of an instance that lived on, and not of one that was ended
+while the output before was under way."""
+
+AROUND = 10_000_000_000
+"""ns around a commit."""
+
+IN_FLIGHT = 200_000_000
+"""ns by which the coordinator may write a commit down after its client was ended."""
+
+_OF_SENDS = re.compile(r"(?i)deliver|\bsen[dt]|produc|timed?[ _]?out|expired|batch")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """The inputs without an output that one commit passed.
+
+    end      what ended their instance then; None where nothing did.
+    later    ns, when the instance wrote of a later input; None where it did not.
+    printed  errors that it printed from when they were fed until a second after the commit.
+    """
+
+    log: str
+    commit: Commit
+    owner: str
+    inputs: Sequence[Input]
+    end: End | None
+    later: int | None
+    printed: Sequence[Event]
+
+
+def lost_outputs(run: RunEvidence) -> Iterator[Explanation]:
+    application = run.application
+    if application is None:
+        return
+    usual = habit(application)
+    losses = [*_losses(application, run)]
+    kinds = {id(one): _kind(loss, application, usual) for loss in losses for one in loss.inputs}
+    times = {id(one): loss.commit.time for loss in losses for one in loss.inputs}
+    by_kind: dict[str, list[Loss]] = defaultdict(list)
+    for loss in losses:
+        by_kind[_kind(loss, application, usual).name].append(loss)
+    missing = [(one, times[id(one)], kinds[id(one)]) for loss in losses for one in loss.inputs]
+    for kind, extents in explained(run, LOST, missing):
+        shown = sorted(by_kind[kind.name], key=lambda loss: -len(loss.inputs))[:1]
+        faults = [event for loss in by_kind[kind.name] for event in _faults(loss, run)]
+        yield Explanation(
+            kind=kind,
+            extents=extents,
+            circumstances=circumstances_of(kind),
+            steps=[step for loss in shown for step in _steps(loss, kind, usual, run, application.sink)],
+            faults=once(faults),
+        )
+
+
+def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
+    """Not those while a leader of the sink lost the end of its log: the outputs may have been acknowledged."""
+    cuts = sink_cuts(application, run)
+    for log, inputs in application.inputs.items():
+        by_commit: dict[Commit, list[Input]] = defaultdict(list)
+        for one in inputs:
+            if not one.outputs and (commit := application.passing(one)) is not None:
+                by_commit[commit].append(one)
+        for commit, lost in by_commit.items():
+            if any(abs(cut - commit.time) < AROUND for cut in cuts):
+                continue
+            turn = application.owner(log, commit.time)
+            owner = turn.owner if turn is not None else ""
+            end = next(ends_of(owner, commit.time - IN_FLIGHT, run), None)
+            until = end.time if end is not None else None
+            if (next_turn := application.next_turn(log, commit.time)) is not None:
+                until = next_turn.time if until is None else min(until, next_turn.time)
+            fed = min((one.fed for one in lost if one.fed is not None), default=commit.time)
+            yield Loss(
+                log=log,
+                commit=commit,
+                owner=owner,
+                inputs=lost,
+                end=end,
+                later=_later(inputs, commit, until),
+                printed=[
+                    each
+                    for each in application.events
+                    if each.event == "printed" and each.instance == owner
+                    and fed <= each.time <= commit.time + LATER
+                ],
+            )  # fmt: skip
+
+
+def _later(inputs: Sequence[Input], commit: Commit, until: int | None) -> int | None:
+    """ns, when the first output of an input above the position was sent, before its partition had another owner or
+    its instance ended, and long enough after the commit to be of an instance that lived on."""
+    times = (
+        made.time
+        for one in inputs
+        if one.offset >= commit.position
+        for made in one.outputs
+        if made.time is not None and made.time > commit.time + LATER and (until is None or made.time < until)
+    )
+    return min(times, default=None)
+
+
+def _kind(loss: Loss, application: Application, usual: Habit | None) -> CauseKind:
+    if application.positions_are_outside:
+        return OUTSIDE
+    if loss.later is not None:
+        return IGNORED
+    if usual is not None and usual.is_timer:
+        return TIMER
+    return BEFORE_WORK if usual is not None and usual.is_before_work else UNFLUSHED
+
+
+def _faults(loss: Loss, run: RunEvidence) -> list[FaultEvent]:
+    """That let it happen: what ended the instance or, where it lived on, what was at work while it sent."""
+    if loss.end is not None and loss.later is None:
+        return [] if loss.end.event is None else [loss.end.event]
+    return run.active(
+        min((one.fed for one in loss.inputs if one.fed is not None), default=None), loss.commit.time
+    )
+
+
+def _steps(loss: Loss, kind: CauseKind, usual: Habit | None, run: RunEvidence, sink: str) -> Iterator[Step]:
+    yield from fault_steps(_faults(loss, run)[:MOST_FAULTS], run)
+    if loss.end is not None and loss.end.event is None and loss.later is None:
+        yield Step(time=run.at(loss.end.time), text=loss.end.text, is_fault=True)
+    if kind is IGNORED:
+        yield from _failed(loss, run, sink)
+        return
+    where = f"position {loss.commit.position:,} of {loss.log} was committed"
+    which = f"{offsets(loss.inputs)} never had any in {sink}"
+    if kind is OUTSIDE:
+        text = f"{where} in no transaction; the outputs of {offsets(loss.inputs)} were in one that never took effect"
+    elif kind is TIMER and usual is not None and usual.interval is not None:
+        text = (
+            f"{where} by timer, every {usual.interval:.1f} s, before its outputs were acknowledged: {which}"
+        )
+    elif kind is BEFORE_WORK and usual is not None and usual.behind is not None:
+        gap = seconds(usual.behind)
+        text = f"{where} before its outputs were sent, usually {gap} later: {which}"
+    else:
+        text = f"{where} before its outputs were acknowledged: {which}"
+    yield Step(time=run.at(loss.commit.time), text=text)
+    if loss.end is None:
+        yield Step(
+            time=None,
+            text=f"why these outputs did not come is not determined: nothing is known to have ended {loss.owner}",
+        )
+
+
+def _failed(loss: Loss, run: RunEvidence, sink: str) -> Iterator[Step]:
+    printed = next((each for each in loss.printed if _OF_SENDS.search(each.line or "")), None)
+    which = offsets(loss.inputs)
+    if printed is not None:
+        yield Step(time=run.at(printed.time), text=f"{loss.owner} printed: {printed.line}")
+        told = f"the sends of {count(len(loss.inputs), 'input')} failed, as {loss.owner} printed"
+    else:
+        told = f"the sends of {count(len(loss.inputs), 'input')} failed, or were never made"
+    text = (
+        f"position {loss.commit.position:,} of {loss.log} was committed all the same: {told}; {which} never had an "
+        f"output in {sink}"
+    )
+    yield Step(time=run.at(loss.commit.time), text=text)
+    yield Step(time=run.at(loss.later), text=f"{loss.owner} lived on: it writes outputs of later inputs")
+
+
+LOST_OUTPUTS = Explainer(
+    rank=60,
+    kinds=(IGNORED, TIMER, BEFORE_WORK, UNFLUSHED),
+    examines=RECORDS,
+    explain=lost_outputs,
+)

@@ -1,0 +1,205 @@
+"""Repeated outputs: an input was processed twice, by two owners of its partition or by one that began again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from analyzers.causes.application import Application, Input, Turn
+from analyzers.causes.circumstance import SENT_ONCE
+from analyzers.causes.evidence import Explanation, RunEvidence
+from analyzers.causes.explainer import Explainer
+from analyzers.causes.explainers.application_words import (
+    HOLDING,
+    OUTSIDE,
+    RECORDS,
+    circumstances_of,
+    ends_of,
+    explained,
+    faults_of,
+    offsets,
+    once,
+)
+from analyzers.causes.explainers.late_outputs import REVOKED, late_output, revoked_steps
+from analyzers.causes.kind import CauseKind
+from analyzers.causes.words import MOST_FAULTS, fault_steps
+from analyzers.history.fault_events import FaultEvent
+from analyzers.verdict.cause import Step
+from analyzers.verdict.wording import count
+
+REPEATED = frozenset({"duplicate-output"})
+
+AFTER_OUTPUT = CauseKind(
+    name="commits after the output, outside of a transaction",
+    happened="application",
+    changes="application",
+    explains=REPEATED,
+    established="An output was written, its instance was ended, held or replaced before the position behind the "
+    "input was committed, and the next owner wrote it again.",
+    why="the output is there and its position is not, so the next owner begins before it: that is at least once",
+    change="exactly once: outputs and positions in one transaction (send_offsets_to_transaction()), or idempotent "
+    "outputs, which readers can tell apart; otherwise guarantee='at-least-once'",
+    source="KIP-98 (transactions); Kafka documentation, design: message delivery semantics",
+)
+RETRIED = CauseKind(
+    name="retries of a producer without idempotence",
+    circumstance=SENT_ONCE,
+    happened="application",
+    changes="application",
+    explains=REPEATED,
+    established="Both outputs have the same timestamp, and no producer id.",
+    why="a producer without an id does not show that a record is a retry: after a lost answer it is there twice",
+    change="enable.idempotence=true in the application's producer, which requires acks=all",
+    source="KIP-98: idempotent producer",
+)
+
+
+class Break(NamedTuple):
+    """What came between two outputs of an input. Time in ns. turn: of the next owner, None for the same one;
+    position: that was committed then."""
+
+    log: str
+    time: int
+    owner: str
+    turn: Turn | None
+    event: FaultEvent | None
+    text: str
+    position: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeat:
+    one: Input
+    time: int
+    kind: CauseKind
+    broken: Break | None = None
+
+
+def repeated_outputs(run: RunEvidence) -> Iterator[Explanation]:
+    application = run.application
+    if application is None:
+        return
+    repeats = [*_repeats(application, run)]
+    found = [(each.one, each.time, each.kind) for each in repeats]
+    for kind, extents in explained(run, REPEATED, found):
+        of_kind = [each for each in repeats if each.kind is kind]
+        steps, faults = _story(kind, of_kind, application, run)
+        yield Explanation(
+            kind=kind, extents=extents, circumstances=circumstances_of(kind), steps=steps, faults=faults
+        )
+
+
+def _repeats(application: Application, run: RunEvidence) -> Iterator[Repeat]:
+    for one in application.every_input():
+        times = [made.time for made in one.outputs if made.time is not None]
+        if len(one.outputs) < 2 or len(times) < 2:
+            continue
+        # The finding has the time of the second output by its place in the sink, so that any of these may be it.
+        for time in times:
+            if application.positions_are_outside:
+                yield Repeat(one=one, time=time, kind=OUTSIDE, broken=_break(one, application, run))
+            elif late_output(one, application, run) is not None:
+                yield Repeat(one=one, time=time, kind=REVOKED)
+            elif times[0] == times[1] and all(made.producer is None for made in one.outputs):
+                yield Repeat(one=one, time=time, kind=RETRIED)
+            elif (broken := _break(one, application, run)) is not None:
+                yield Repeat(one=one, time=time, kind=AFTER_OUTPUT, broken=broken)
+
+
+def _break(one: Input, application: Application, run: RunEvidence) -> Break | None:
+    """None where nothing is known to have come between, or the position had been committed by then."""
+    first, second = (made.time for made in one.outputs[:2])
+    assert first is not None
+    if second is None:
+        return None
+    turn = application.owner(one.log, first)
+    if turn is None:
+        return None
+    following = application.next_turn(one.log, first)
+    if following is not None and following.time > second:
+        following = None
+    end = next((each for each in ends_of(turn.owner, first, run) if each.time <= second), None)
+    held = [
+        event
+        for event in faults_of(turn.owner, run, HOLDING)
+        if event.began is not None and event.began <= second and (event.ended is None or event.ended >= first)
+    ]
+    if end is not None:
+        time, event, text = end.time, end.event, end.text
+    elif following is not None:
+        time = held[0].began or following.time if held else following.time
+        event, text = (held[0] if held else None), f"{one.log} gets another owner"
+    else:
+        return None
+    position = application.position(one.log, following.time if following is not None else time)
+    if position is not None and position > one.offset:
+        return None
+    return Break(one.log, time, turn.owner, following, event, text, position)
+
+
+def _story(
+    kind: CauseKind, repeats: Sequence[Repeat], application: Application, run: RunEvidence
+) -> tuple[list[Step], list[FaultEvent]]:
+    if kind is REVOKED:
+        return revoked_steps([each.one for each in repeats], application, run)
+    if kind is RETRIED:
+        first = min(each.time for each in repeats)
+        which = f"the input at {repeats[0].one.offset:,} of {repeats[0].one.log}"
+        return [Step(time=run.at(first), text=f"the output of {which} is sent once and written twice")], []
+    by_break: dict[tuple[str, int], tuple[Break, list[Input]]] = {}
+    for each in repeats:
+        if each.broken is not None:
+            _, inputs = by_break.setdefault((each.broken.log, each.broken.time), (each.broken, []))
+            inputs.extend(one for one in [each.one] if one not in inputs[-1:])
+    if not by_break:
+        first = min(each.time for each in repeats)
+        return [
+            Step(
+                time=run.at(first),
+                text="outputs are in transactions, and positions are committed beside them",
+            )
+        ], []
+    broken, inputs = max(by_break.values(), key=lambda each: len(each[1]))
+    faults = [each.event for each, _ in by_break.values() if each.event is not None]
+    return [*_steps(kind, broken, inputs, run)], once(faults)
+
+
+def _steps(kind: CauseKind, broken: Break, inputs: Sequence[Input], run: RunEvidence) -> Iterator[Step]:
+    if broken.event is not None:
+        yield from fault_steps([broken.event][:MOST_FAULTS], run)
+    else:
+        yield Step(time=run.at(broken.time), text=broken.text, is_fault=True)
+    at = "none was" if broken.position is None else f"position {broken.position:,} was"
+    how = " in a transaction that ended, and their positions are not part of it" if kind is OUTSIDE else ""
+    written = max(made.time for one in inputs for made in one.outputs[:1] if made.time is not None)
+    text = (
+        f"the outputs of {offsets(inputs)} of {broken.log} were written{how}, before the commit: {at} committed when "
+        f"{_ending(broken)}"
+    )
+    yield Step(time=run.at(min(written, broken.time)), text=text)
+    again = min(made.time for one in inputs for made in one.outputs[1:2] if made.time is not None)
+    owner = broken.turn.owner if broken.turn is not None else broken.owner
+    yield Step(
+        time=run.at(again), text=f"{owner} begins there and writes {count(len(inputs), 'output')} again"
+    )
+
+
+def _ending(broken: Break) -> str:
+    words = {
+        "kill-client": "was killed",
+        "stop-client": "was asked to end",
+        "pause-client": "was frozen",
+        "isolate-app": "was cut off from the brokers",
+    }
+    if broken.event is not None:
+        return f"{broken.owner} {words[broken.event.fault]}"
+    return broken.text.replace("gets another", "got another")
+
+
+REPEATED_OUTPUTS = Explainer(
+    rank=61,
+    kinds=(OUTSIDE, RETRIED, AFTER_OUTPUT),
+    examines=RECORDS,
+    explain=repeated_outputs,
+)
