@@ -21,8 +21,12 @@ def started(s: Any, inputs: int) -> Any:
     """Instance 0 has the partition, which gets so many inputs."""
     began(s, {})
     for process, instance in ((3, 0), (4, 1)):
-        value = json.dumps({"role": "app", "process": process, "event": "started", "instance": instance})
-        s.operation("worker", at=at(0, 0), process=-2, type="info", value=value, topic=None, partition=None)
+        for event, time in (("started", 0), ("stopped", 30)):
+            value = {"role": "app", "process": process, "event": event, "instance": instance}
+            s.operation(
+                "worker", at=at(time, time), process=-2, type="info", value=json.dumps(value), topic=None,
+                partition=None,
+            )  # fmt: skip
     for offset in range(inputs):
         s.send(ONE + offset, offset, at=at(1 + offset / 1000, 1.0005 + offset / 1000), key=KEY)
     s.now = round(26 * S)
