@@ -155,6 +155,7 @@ CONTROL = (
         fields=(
             *OF_OTHERS,
             inside("process", TOKEN, "the client", required=True, refers="process"),
+            field("session", TOKEN, "the user for whom it acts; absent: for none", refers="session"),
             inside("role", NAME, "what it does, such as producer", required=True),
             inside(
                 "event",
