@@ -119,7 +119,7 @@ def test_an_application_that_commits_first_loses_outputs(kafkacheck):
     # Each example says who had the input, and which fault was at work before its partition went on.
     assert {example["owner"] for example in finding.examples} <= {"app:0", "app:1"}
     faults = {fault.partition(" (")[0] for example in finding.examples for fault in example["faults"]}
-    assert faults == {"kill-client app"}
+    assert faults == {"kill app"}
 
 
 @pytest.mark.nightly

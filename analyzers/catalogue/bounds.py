@@ -1,4 +1,4 @@
-"""How long a cluster may keep its clients waiting, as an experiment states it."""
+"""How long a cluster may keep its clients waiting, and an application its inputs, as an experiment states it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class Bounds:
     """The longest time from the last heal to the first acknowledgement of each partition."""
     orphaned: float | None = None
     """The longest time for which a partition may have no owner although its group has live members."""
+    standstill: float | None = None
+    """The longest time for which an application may write no output of a partition while inputs wait there."""
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -44,7 +44,7 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
     "A note: Kafka does not promise otherwise. Its sentence names the setting that prevents it.": (
         "added-partition-skip", "added-queue-skip",
     ),
-    BOUND: ("unavailable", "slow-recovery"),
+    BOUND: ("unavailable", "slow-recovery", "standstill"),
     APPLICATION: ("wrong-aggregate", "invented-output"),
     "A producer that is missing from the history, or a defect of the broker or of the client library: nothing in a "
     "history tells these apart. Record every producer of the topic.": ("phantom-read",),

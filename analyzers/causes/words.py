@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence
-from analyzers.history.fault_events import FaultEvent
+from analyzers.history.fault_events import FaultEvent, spoken
 from analyzers.verdict.cause import Election, Step
 from analyzers.verdict.names import client_name
 from analyzers.verdict.wording import count
@@ -113,7 +113,7 @@ def fault_steps(
                 # What the heal brings about happens before the heal is proved.
                 yield Step(time=run.at(event.heal.invoked), text=heal_text(event, run.clients))
             else:
-                text = f"the fault {event.fault} is not known to be healed"
+                text = f"the fault {spoken(event.fault, event.clients)} is not known to be healed"
                 yield Step(time=run.at(event.ended), text=text)
 
 
@@ -143,7 +143,7 @@ def heal_text(event: FaultEvent, clients: Mapping[int, str]) -> str:
         return f"the network between {sides} is restored"
     _, words = _wording(event)
     if words is None or not (event.nodes or event.processes):
-        return f"the fault {event.fault} ends"
+        return f"the fault {spoken(event.fault, event.clients)} ends"
     if not _is_one(event):
         words = words.replace("{} is ", "{} are ").replace("{} continues", "{} continue")
         words = words.replace("{} serves", "{} serve").replace(" its ", " their ")

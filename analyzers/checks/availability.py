@@ -1,4 +1,5 @@
-"""Partitions acknowledge writes, and do so again soon after the last fault, as far as an experiment demands it."""
+"""Partitions acknowledge writes, and do so again soon after the last fault, and applications go on, as far as an
+experiment demands it."""
 
 from __future__ import annotations
 
@@ -114,4 +115,42 @@ SILENT_PARTITION = Check(
     where="answered is null and asked < answered_elsewhere and not deleted",
     time="asked",
     live=NotLive("The partition may acknowledge a later send, or one that is still under way."),
+)
+
+STANDSTILL = Check(
+    anomaly=Anomaly(
+        name="standstill",
+        family="availability",
+        rank=40,
+        evidence={
+            "began": Moment("when it began"),
+            "lasted": Span("how long it lasted"),
+        },
+        sentence="time(s) that an application wrote no output for longer than the stated bound while inputs waited",
+        definition=(
+            "An application wrote no output of an input of this partition of its source for longer than the bound "
+            "that the experiment states (`Bounds.standstill`), while an input waited there whose send was "
+            "acknowledged; counted per time. The time begins with the output before, or with the acknowledgement of "
+            "the input that waited longest if that came later, and ends with the next output, by its timestamp; "
+            "without one, when the outputs were read at the end. Where most outputs have a timestamp before the "
+            "acknowledgement of their input, as those of Kafka Streams have, and for aggregates, a committed "
+            "position behind the input takes the place of its output. An input without an output that the "
+            "application had passed does not wait."
+        ),
+        means="An application stood still for longer than `Bounds(standstill=...)` while inputs waited.",
+        promised=(
+            "No time. A killed instance's partitions wait for its session timeout (45 s by default), and a "
+            "rebalance; so a sensible bound is a little more than the `session.timeout.ms` of the application."
+        ),
+        causes=(
+            "A session timeout that is long; a rebalance that waits for an instance; a source or a sink without a "
+            "leader; a transaction that is left open."
+        ),
+        look_further="The faults and the owners of the partition at that time, and what the application printed.",
+    ),
+    over="standstills",
+    where="lasted > {bound}",
+    time="began",
+    live=BOUND,
+    bound="standstill",
 )

@@ -72,6 +72,23 @@ or, where that is not known, reported it. Facts join it last: the filters of che
 carry the array."""
 
 
+COMMITTED = """
+    positions_seen as (
+        select run, topic, partition, time, cast(get_json_object(value, '$.position') as bigint) as position,
+            kind = 'group' as is_sample
+        from {observations} where kind in ('group', 'group_log')
+    ), committed_positions as (
+        select run, topic, partition, time, position
+        from (
+            select *, bool_or(not is_sample) over (partition by run) as has_log from positions_seen
+            where position is not null
+        ) where not (is_sample and has_log)
+    )
+"""
+"""Common table expressions: the positions that an application's group had committed, by log and time: as its
+coordinator wrote them down or, where that is not known, when it reported another one."""
+
+
 def outputs(history: History) -> DataFrame:
     """One row per record that an application wrote and input that it names: run, sink, sink_partition, at (its
     offset), value (of the input), written (ns). Three facts read it, so it is computed once. May also have rows of

@@ -61,6 +61,8 @@ class Stage:
     """When it was due. None also for a history of an earlier version, which did not record it."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the fault, as in the schedule. Empty also for a history of an earlier version, which did not record them."""
+    aimed_at: str | None = None
+    """Only of an injection: the instance of an application that was seen at the moment for which the fault waited."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,11 @@ class FaultEvent:
     @property
     def options(self) -> Mapping[str, Any]:
         return next((stage.options for stage in (self.inject, self.heal) if stage), {})
+
+    @property
+    def aimed_at(self) -> str | None:
+        """The instance of an application at whose moment it was injected, such as ``app:0``."""
+        return None if self.inject is None else self.inject.aimed_at
 
     @property
     def took_effect(self) -> bool:
@@ -203,6 +210,7 @@ def parse(row: Row) -> tuple[str, Stage, str]:
             had_effect=value.get("had_effect") is True,
             planned=_optional_number("planned", value.get("planned")),
             options=dict(value.get("options", {})),
+            aimed_at=_instance(value.get("evidence")),
         )
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise ValueError(
@@ -216,6 +224,12 @@ def _numbers(name: str, value: object) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(type(number) is int for number in value):
         raise TypeError(f"{name}: expected a list of numbers, got {value!r}")
     return tuple(value)
+
+
+def _instance(evidence: object) -> str | None:
+    met = evidence.get("met") if isinstance(evidence, Mapping) else None
+    instance = met.get("instance") if isinstance(met, Mapping) else None
+    return instance if isinstance(instance, str) else None
 
 
 def _optional_number(name: str, value: object) -> int | None:

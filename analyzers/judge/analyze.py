@@ -16,6 +16,7 @@ from analyzers.history.load import MANY_RUNS
 from analyzers.history.sources import Location
 from analyzers.history.surroundings import NONE as NOTHING_ELSE
 from analyzers.history.surroundings import Surroundings
+from analyzers.judge.application_figures import ApplicationFigures
 from analyzers.judge.causes import Collected, causes_of
 from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.examine import Examination, crash_note, examine
@@ -120,7 +121,7 @@ def _verdict(
         notes=[*(each.sentence for each in unsearched if not each.judged), *notes, *lateness(events)],
         clients=clients,
         causes=causes,
-        settings=settings,
+        settings={**settings, **examined.applications.get(run, ApplicationFigures()).settings},
         unit=surroundings.unit,
         began=counts.began,
     )

@@ -18,6 +18,9 @@ from analyzers.verdict.names import client_names
 def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
     """The tally of a run in the form in which its verdict reports it."""
     clients = client_names(run.progress.roles, run.progress.instances)
+    of_brokers = [
+        (each.began, each.ended) for each in events if not each.processes and each.began is not None
+    ]
     faults = []
     for event in events:
         around = run.around.get(event.event, NOTHING_AROUND)
@@ -33,6 +36,8 @@ def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:
                     run.at_faults.get(event.event, ()),
                     clients,
                     run.began,
+                    aimed_at=event.aimed_at,
+                    of_brokers=of_brokers,
                 ),
                 effective=event.took_effect,
                 healed=event.heal is not None and event.heal.effective,

@@ -19,6 +19,7 @@ from analyzers.history.fault_events import fault_events
 from analyzers.history.incarnations import by_incarnation, cuts, recreated, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, empty_runs, sources
+from analyzers.judge.application_figures import ApplicationFigures, application_figures
 from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
@@ -53,6 +54,8 @@ class Examination:
     propagated: Mapping[str, Propagation] = field(default_factory=dict)
     collected: Mapping[str, Collected] = field(default_factory=dict)
     """Evidence of causes."""
+    applications: Mapping[str, ApplicationFigures] = field(default_factory=dict)
+    """Those of users."""
 
 
 def examine(
@@ -150,6 +153,15 @@ def examine(
                 {run: each.began for run, each in tallies.items()},
             ),
         )
+        with_application = sorted(run for run, each in tallies.items() if each.count("pipeline"))
+        of_users = report(
+            "report on the application",
+            lambda: application_figures(narrowed, with_application),
+            with_application,
+        )
+        for run, application in of_users.items():
+            if (still := application.availability(tallies[run].began)) and run in available:
+                available[run] = replace(available[run], standstill=still)
         reading = measured_runs(tallies)
         late = report("report on staleness", lambda: stalenesses(narrowed, reading), reading)
         changing = sorted(run for run, each in tallies.items() if each.leader_changes)
@@ -177,6 +189,7 @@ def examine(
         late=late,
         propagated=propagated,
         collected=collected,
+        applications=of_users,
     )
 
 

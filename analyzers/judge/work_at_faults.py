@@ -3,10 +3,12 @@
 An instance of an application that was killed owns nothing until the session of its former process has expired, 45 s
 by default. Faults that hit it meanwhile take effect, and put nothing to the test.
 
-Of an application, the ownership of partitions and the committed positions are those of the samples of
-`workloads.roles.group_watch`, four a second; what owns a partition is a member, and a member that a group knew before
-the process of the instance began is that of a former one. Where its group is unknown, only its outputs count: an
-input without one was in flight, and if there is none, nobody can say whether it was at work.
+Of an application, the owners of partitions are those of the samples of `workloads.roles.group_watch`, four a second,
+and of the log of its group's coordinator (`workloads.roles.group_record`), which says exactly when a partition was
+given out, and not when a rebalance began. Committed positions are those of that log or, without it, of the samples.
+What owns a partition is a member, and a member that a group knew before the process of the instance began is that of
+a former one. Where its group is unknown, only its outputs count: an input without one was in flight, and if there is
+none, nobody can say whether it was at work.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pyspark.sql import Row
 
 from analyzers.facts.columns import ACKED
 from analyzers.facts.members import ENDLESS
+from analyzers.facts.pipelines import COMMITTED
 from analyzers.history.load import History
 from analyzers.verdict.exercised import WorkAtFault
 from workloads.history.schema import HARNESS, NEMESIS
@@ -67,6 +70,10 @@ class ClientAtFault:
     gone: int | None = None
     back: int | None = None
     """ns, of an instance that owned nothing: from when on, and until when."""
+    died: int | None = None
+    """ns, when the process ended that the instance had before."""
+    session_timeout: int | None = None
+    """ms, of the application's members, as its group's coordinator wrote it down."""
     is_instance: bool = False
 
 
@@ -95,12 +102,14 @@ def described(
     clients: Sequence[ClientAtFault],
     names: Mapping[int, str],
     began: int | None,
-    session_timeout: int | None = None,
+    aimed_at: str | None = None,
+    of_brokers: Sequence[tuple[int, int | None]] = (),
 ) -> tuple[WorkAtFault, ...]:
     """As verdicts have it.
 
-    began            of the run's first operation, ns.
-    session_timeout  of the application's members, ms; None where it is unknown.
+    began       of the run's first operation, ns.
+    aimed_at    the instance at whose moment the fault was injected: that was seen to be at work while it stood still.
+    of_brokers  when faults of brokers began and ended, ns; None for never.
     """
 
     def seconds(time: int) -> float:
@@ -109,28 +118,38 @@ def described(
     return tuple(
         WorkAtFault(
             client=(name := names.get(each.process, f"client {each.process}")),
-            met=(met := _met(each)),
+            met=(met := name == aimed_at or _met(each, of_brokers)),
             in_flight=each.in_flight,
-            reason=f"{name} {_idle(each, seconds, session_timeout)}" if met is False else "",
+            reason=f"{name} {_idle(each, seconds)}" if met is False else "",
         )
         for each in clients
     )
 
 
-def _met(client: ClientAtFault) -> bool | None:
+def _met(client: ClientAtFault, of_brokers: Sequence[tuple[int, int | None]]) -> bool | None:
     if client.in_flight:
         return True
     if client.is_instance:
         return None if client.owned is None else False
     recent = RECENT_OF_NO_OWNER if client.owned == 0 else RECENT
-    return client.last is not None and client.at - client.last <= recent
+    return client.last is not None and held_up_since(client.at, of_brokers) - client.last <= recent
 
 
-def _idle(client: ClientAtFault, seconds: Callable[[int], float], session_timeout: int | None) -> str:
+def held_up_since(at: int, of_brokers: Sequence[tuple[int, int | None]]) -> int:
+    """ns, when the faults of brokers began that may keep clients from working at this time: those at work then or in
+    the `RECENT` before, and those before them. The time itself without any."""
+    since = at
+    for began, ended in sorted(of_brokers, key=lambda each: each[0], reverse=True):
+        if began <= since and (ended is None or ended >= since - RECENT):
+            since = began
+    return since
+
+
+def _idle(client: ClientAtFault, seconds: Callable[[int], float]) -> str:
     if client.is_instance:
         if client.owned:
             return f"had answered and committed every input of its partitions at {seconds(client.at):.1f} s"
-        return "".join(_not_owning(client, seconds, session_timeout))
+        return "".join(_not_owning(client, seconds))
     idle = (
         "had done nothing yet"
         if client.last is None
@@ -144,9 +163,7 @@ def _idle(client: ClientAtFault, seconds: Callable[[int], float], session_timeou
     return f"had no operation under way {at}, and {idle}"
 
 
-def _not_owning(
-    client: ClientAtFault, seconds: Callable[[int], float], session_timeout: int | None
-) -> Iterator[str]:
+def _not_owning(client: ClientAtFault, seconds: Callable[[int], float]) -> Iterator[str]:
     """Since when, until when, and what to change."""
     yield "owned no partition"
     if client.gone is not None:
@@ -155,16 +172,18 @@ def _not_owning(
     else:
         yield " at all" if client.back is None else f" before {seconds(client.back):.1f} s"
     changes = []
-    if session_timeout is not None and client.gone is not None:
-        yield f": session.timeout.ms={session_timeout}"
-        if session_timeout > MOST_GAP:
-            changes.append(f"set {SHORT_SESSION} in the application")
-    if client.gone is not None and client.back is not None:
-        changes.append(f"gap={_gap(client.back - client.gone)} in the schedule")
-    elif client.gone is not None and session_timeout is not None:
-        changes.append(f"gap={_gap(session_timeout * 1_000_000)} in the schedule")
-    elif client.back is not None:
+    if client.gone is None and client.back is not None:
         changes.append(f"begin with the faults after {seconds(client.back):.0f} s")
+    if client.gone is not None and client.gone == client.died:
+        # The session of the process that ended had to expire.
+        timeout = client.session_timeout
+        if timeout is not None:
+            yield f": session.timeout.ms={timeout}"
+            if timeout > MOST_GAP:
+                changes.append(f"set {SHORT_SESSION} in the application")
+        waited = None if timeout is None else timeout * 1_000_000
+        if (waited := waited if client.back is None else client.back - client.gone) is not None:
+            changes.append(f"gap={_gap(waited)} in the schedule")
     if changes:
         yield f"; {', or '.join(changes)}"
 
@@ -208,19 +227,19 @@ _IN_WINDOW = "started <= at and coalesce(ended, at) >= at"
 """Of a life: whether it had begun, and had not ended, when the fault began."""
 
 _INSTANCES = f"""
-    with {_STRUCK}, targets as (
+    with {_STRUCK}, {COMMITTED}, targets as (
         select /*+ BROADCAST(struck) */ run, event, process, at, started, died, concat(role, ':', instance) as owner
         from known join struck using (run)
         where instance is not null and (
             array_contains(processes, process) or f in ('rebalance', 'cut-clients') and {_IN_WINDOW}
         )
     ), samples as (
-        select run, topic, partition, time, said.owner, said.member, said.position
+        select run, topic, partition, time, said.owner, said.member, said.session_timeout
         from (
-            select run, topic, partition, time,
-                from_json(value, 'owner string, member string, position bigint') as said
-            from {{observations}} where kind = 'group'
-        )
+            select run, topic, partition, time, kind,
+                from_json(value, 'owner string, member string, generation int, session_timeout int') as said
+            from {{observations}} where kind in ('group', 'group_log')
+        ) where kind = 'group' or said.generation is not null
     ), turns as (
         select run, topic, partition, owner, member, time as since, lead(time) over log as until,
             lead(owner) over log as next_owner, lead(time, 2) over log as next_until
@@ -251,11 +270,10 @@ _INSTANCES = f"""
     ), positions as (
         select /*+ BROADCAST(owned) */ run, event, process, at, topic, partition,
             coalesce(max_by(position, time) filter (where time <= at), 0) as position
-        from owned left join (select run, topic, partition, time, position from samples where position is not null)
-            using (run, topic, partition)
+        from owned left join committed_positions using (run, topic, partition)
         group by run, event, process, at, topic, partition
     ), watched as (
-        select distinct run, true as is_watched from samples
+        select run, true as is_watched, max(session_timeout) as session_timeout from samples group by run
     ), unwatched as (
         select /*+ BROADCAST(targets), BROADCAST(watched) */ run, event, process, at, topic, partition,
             {ENDLESS} as position
@@ -278,7 +296,7 @@ _INSTANCES = f"""
         select run, event, process, count(*) as owned from owned group by run, event, process
     )
     select run, event, process, at, if(is_watched, coalesce(owned, 0), null) as owned,
-        coalesce(in_flight, 0) as in_flight, cast(null as bigint) as last, gone, back
+        coalesce(in_flight, 0) as in_flight, cast(null as bigint) as last, gone, back, died, session_timeout
     from targets left join watched using (run) left join owning using (run, event, process)
         left join flying using (run, event, process) left join times using (run, event, process)
 """
@@ -351,7 +369,8 @@ _OTHERS = f"""
     )
     select run, event, process, at, if(is_member, coalesce(owned, 0), null) as owned,
         if(is_member, coalesce(waiting, 0), coalesce(held, under_way, 0)) as in_flight, last,
-        cast(null as bigint) as gone, cast(null as bigint) as back
+        cast(null as bigint) as gone, cast(null as bigint) as back, cast(null as bigint) as died,
+        cast(null as int) as session_timeout
     from targets left join done using (run, event, process) left join owning using (run, event, process)
         left join waiting using (run, event, process) left join held using (run, event, process)
 """

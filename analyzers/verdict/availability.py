@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from analyzers.verdict.numbers import require_numbers
 
@@ -21,6 +21,21 @@ class LogAvailability:
     """When the longest wait began, since the run's first operation; None if there was no wait."""
     recovery: float | None = None
     """From the last heal to the first acknowledgement of a send invoked after that heal; None if there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standstill:
+    """The longest time for which an application of the user wrote no output of a partition of its source while inputs
+    waited there. Times in s."""
+
+    topic: str
+    partition: int
+    lasted: float
+    began: float | None
+    """Since the run's first operation."""
+    by: Literal["outputs", "positions"]
+    """What shows it: the timestamps of outputs or, where these are not the times at which they were written, the
+    positions that its group had committed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +66,8 @@ class Availability:
     worst_lag: float | None = None
     """The longest time, in s, from the first acknowledgement of a record beyond a client's position to the next
     record that this client got. None if no client lagged, or if there were only final reads."""
+    standstill: Standstill | None = None
+    """None without an application, and for one that never let an input wait."""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Availability:
@@ -64,7 +81,10 @@ class Availability:
                 phase.phase, phase.latency_median, phase.latency_99, phase.latency_worst, phase.skipped
             )
         require_numbers("availability", data["worst_lag"])
-        return cls(**{**data, "logs": logs, "phases": phases})
+        standstill = None if data.get("standstill") is None else Standstill(**data["standstill"])
+        if standstill is not None:
+            require_numbers("standstill", standstill.lasted, standstill.began)
+        return cls(**{**data, "logs": logs, "phases": phases, "standstill": standstill})
 
 
 NOT_MEASURED = Availability()

@@ -33,7 +33,7 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     "copies": ("lost-copy", "duplicate-copy"),
     "outputs": (
         "missing-output", "unprocessed-input", "duplicate-output", "reordered-output", "wrong-aggregate",
-        "invented-output",
+        "invented-output", "standstill",
     ),
     "snapshots": ("wrong-total",),
     "compaction": ("risen-key",),

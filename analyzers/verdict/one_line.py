@@ -26,6 +26,8 @@ def _parts(verdict: Verdict) -> Iterator[str]:
     waits = [log.longest_wait for log in verdict.availability.logs if log.longest_wait]
     if waits:
         yield f"longest wait {seconds(max(waits))}"
+    if (still := verdict.availability.standstill) is not None:
+        yield f"standstill {seconds(still.lasted)}"
 
 
 def _fault(fault: FaultExercised) -> str:

@@ -180,6 +180,13 @@ def _availability(availability: Availability) -> Iterator[str]:
             f"after the last heal, {len(recoveries)} of {len(availability.logs)} partitions acknowledged a new send, "
             f"the last of them after {seconds(max(recoveries))}"
         )
+    if (still := availability.standstill) is not None:
+        began = "" if still.began is None else f", beginning at {seconds(still.began)}"
+        shown = "" if still.by == "outputs" else " (by its committed positions)"
+        yield (
+            f"longest time without an output of the application while inputs waited: {seconds(still.lasted)} on "
+            f"{still.topic}-{still.partition}{began}{shown}"
+        )
     yield from map(_phase, availability.phases)
     if availability.worst_lag is not None:
         yield f"worst real-time lag of a reader: {seconds(availability.worst_lag)}"

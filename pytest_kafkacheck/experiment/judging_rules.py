@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.history.fault_events import spoken
 from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment, read_bounds, read_format, read_requires
 from pytest_kafkacheck.experiment.validation import Expectation
+from workloads.pipeline import APP
 from workloads.stored import producer_settings, stored_judging
 
 
@@ -82,4 +84,10 @@ def _schedule(events: Any) -> dict[str, str]:
         isinstance(each, Mapping) and {"id", "fault", "target"} <= each.keys() for each in events
     ):
         raise ValueError(f"faults {events!r}: expected a list of events with id, fault and target")
-    return {str(each["id"]): f"{each['fault']} {each['target']}" for each in events}
+    return {str(each["id"]): _spoken(str(each["fault"]), str(each["target"])) for each in events}
+
+
+def _spoken(fault: str, target: str) -> str:
+    """As the schedule has it: ``kill app:0``, where the kind of fault is kill-client."""
+    role, _, number = target.partition(":")
+    return f"{spoken(fault, [f'{role}:{number or 0}'] if role == APP.name else ())} {target}"

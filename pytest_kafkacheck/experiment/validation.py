@@ -133,6 +133,11 @@ def _check_bounds(bounds: Bounds, workload: Workload) -> None:
             f"Experiment.bounds: orphaned={bounds.orphaned!r} is about partitions of groups, and "
             f"{type(workload).__name__} has none; leave it out"
         )
+    if bounds.standstill is not None and all(each.instance is None for each in workload.workers()):
+        raise UsageError(
+            f"Experiment.bounds: standstill={bounds.standstill!r} is about an application of yours, and "
+            f"{type(workload).__name__} runs none; leave it out"
+        )
     for name in ("unavailable", "recovery"):
         if not workload.acknowledges and (value := getattr(bounds, name)) is not None:
             raise UsageError(

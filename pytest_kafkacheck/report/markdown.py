@@ -33,6 +33,13 @@ def _lines(run: RunData) -> Iterator[str]:
         yield from ("", "| fault | target | begun | healed | proved | acknowledged before, during, after |")
         yield "|---|---|---|---|---|---|"
         yield from map(_fault, verdict.exercised.faults[:MOST_FAULTS])
+    if (still := verdict.availability.standstill) is not None:
+        began = "" if still.began is None else f", from {still.began:.1f} s on"
+        yield from (
+            "",
+            f"The application wrote no output for {still.lasted:.1f} s while inputs waited in "
+            f"{escaped(still.topic)}-{still.partition}{began}.",
+        )
     if waits := [log for log in verdict.availability.logs if log.longest_wait]:
         yield from (
             "",

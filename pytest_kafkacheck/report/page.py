@@ -143,6 +143,8 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
         if waits:
             worst = max(waits, key=lambda log: log.longest_wait)
             yield "longest wait", f"{worst.longest_wait:.1f} s, {worst.topic}-{worst.partition}"
+        if (still := run.verdict.availability.standstill) is not None:
+            yield "application stood still", f"{still.lasted:.1f} s, {still.topic}-{still.partition}"
         spread = run.verdict.propagation
         if spread is not None and spread.longest is not None:
             log = f"{spread.topic}-{spread.partition}"

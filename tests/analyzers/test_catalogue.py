@@ -54,7 +54,7 @@ STABLE = """
     G1a torn-transaction precommitted-read future-read G0 G0-realtime G1c-wr G1c G1c-realtime read-above-lso
     zombie-write
     double-ownership group-skip commit-regression unfenced-commit excess-duplicates orphaned-partition
-    unavailable slow-recovery
+    unavailable slow-recovery standstill
 """
 
 

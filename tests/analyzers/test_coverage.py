@@ -60,6 +60,35 @@ def test_what_clients_had_to_do_has_names_and_times() -> None:
     reason = "app:0 owned no partition from 1.0 to 6.0 s"
     (work,) = found.work
     assert (work.client, work.met, work.reason.partition(";")[0]) == ("app:0", False, reason)
+    assert killed.inject is not None
+    aimed = replace(killed, inject=replace(killed.inject, aimed_at="app:0"))
+    unrecorded = replace(killed, event="lost", inject=None, heal=None)
+    tally = Tally(began=S, progress=progress, at_faults={"kill-client-0": [idle]})
+    (work,) = exercised(tally, [unrecorded, aimed]).faults[1].work
+    assert (work.met, work.reason) == (True, "")
+
+
+def test_a_client_that_faults_of_brokers_held_up_counts_as_at_work() -> None:
+    """It did its last operation 5 s before the first of two faults that follow one another, or 1 ns earlier."""
+    struck = fault("kill-client", 40, 41, processes=(3,))
+    unhealed = replace(fault("isolate", 33, 33, nodes=(2,)), heal=None)
+    of_brokers = [fault("kill", 20, 28, nodes=(1,)), unhealed, struck]
+    progress = RunProgress(roles={3: "reader"})
+    for last, events, met in (
+        (15 * S, of_brokers, True),
+        (15 * S - 1, of_brokers, False),
+        (34 * S, [of_brokers[0], struck], False),
+        (35 * S, [struck], True),
+        (
+            35 * S - 1,
+            [replace(struck, event="other", inject=fault("kill", 30, 45, processes=(4,)).inject), struck],
+            False,
+        ),
+    ):
+        at = {struck.event: [ClientAtFault(process=3, at=40 * S, last=last)]}
+        unrecorded = replace(unhealed, event="lost", inject=None)
+        found = exercised(Tally(began=0, progress=progress, at_faults=at), [unrecorded, *events]).faults[-1]
+        assert [each.met for each in found.work] == [met], (last, met)
 
 
 def test_a_stage_counts_if_it_was_recorded_and_verified() -> None:

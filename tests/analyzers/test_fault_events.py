@@ -94,6 +94,22 @@ def test_a_value_that_does_not_follow_the_schema_is_named(more: dict[str, Any], 
     )
 
 
+@pytest.mark.parametrize(
+    ("evidence", "instance"),
+    [
+        ({"met": {"moment": "revocation", "instance": "app:0"}}, "app:0"),
+        ({"met": {"instance": 3}}, None),
+        ({"met": 3}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_the_instance_at_whose_moment_a_fault_was_injected(evidence: object, instance: str | None) -> None:
+    (of,) = fault_events([row(evidence=evidence)])
+    assert of.aimed_at == instance
+    assert event(None, stage(30, 40)).aimed_at is None
+
+
 def test_stages_of_one_event_are_joined() -> None:
     rows = [
         row(10, 20),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck import InfrastructureError, Pipeline, kill
+from pytest_kafkacheck import Bounds, InfrastructureError, Pipeline, kill
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 
@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(300)
 SUPPORT = Path(__file__).parents[1] / "support"
 
 COUNTER = str(Path(__file__).parents[2] / "examples" / "applications" / "counter.py")
+
+COPIER = Path(__file__).parents[2] / "examples" / "applications" / "copier.py"
 
 BAD = str(SUPPORT / "bad_application.py")
 
@@ -138,7 +140,7 @@ def test_a_count_that_is_wrong_after_a_crash(kafkacheck: Execute) -> None:
     assert finding.count == 20, "each key"
     example = finding.examples[0]
     assert f"of {example['inputs']} of {example['key']}" in example["wrong"]
-    assert [fault.partition(" (")[0] for fault in example["faults"]] == ["kill-client app"]
+    assert [fault.partition(" (")[0] for fault in example["faults"]] == ["kill app"]
 
 
 def test_a_function_that_does_not_judge(kafkacheck: Execute) -> None:
@@ -149,3 +151,68 @@ def test_a_function_that_does_not_judge(kafkacheck: Execute) -> None:
         "aggregate returned None for key-0 with",
         "expected True, False, or",
     )
+
+
+def copying(session_timeout: int, folder: Path, **values: Any) -> Pipeline:
+    """One instance of the copier, with this session timeout in ms."""
+    program, source = folder / "copier.py", COPIER.read_text()
+    setting = "session_timeout_ms=6000"
+    assert setting in source
+    program.write_text(source.replace(setting, f"session_timeout_ms={session_timeout}"))
+    command = [
+        sys.executable,
+        str(program),
+        "{bootstrap}",
+        "{source}",
+        "{sink}",
+        "{group}",
+        "{client}",
+        "0.3",
+    ]
+    return Pipeline(command=command, restarts=20, **values)
+
+
+def test_a_kill_of_an_instance_that_owns_nothing_makes_a_run_unknown(
+    kafkacheck: Execute, tmp_path: Path
+) -> None:
+    """The second and the third one hit it while its group waits for the session of the first process."""
+    workload = copying(45000, tmp_path, quiet=55, settle=120)
+    kills = [kill("app", at=at, lasting=1) for at in (4, 8, 12)]
+    run = kafkacheck(Experiment(workload=workload, faults=kills, expect="unknown"))
+    said = doubt(
+        run, "Not exercised, but required (work-at-faults): 2 faults met no work: kill app (kill-client-1): "
+    )
+    for part in (
+        "app:0 owned no partition from ",
+        "session.timeout.ms=45000; set 6000 in the application, or gap=",
+    ):
+        assert said.count(part) == 2
+    assert [fault.met_work for fault in run.verdict.exercised.faults] == [True, False, False]
+    assert "kill ✗ met no work  kill ✗ met no work" in run.one_line()
+    assert run.verdict.settings["session.timeout.ms"] == "45000"
+    assert "acks" not in run.verdict.settings, "of the worker that feeds it"
+    still = run.verdict.availability.standstill
+    assert still is not None
+    assert still.lasted > 30, "for as long as the session lasted"
+
+
+def test_kills_that_are_far_enough_apart_meet_work(kafkacheck: Execute, tmp_path: Path) -> None:
+    kills = [kill("app", at=at, lasting=1) for at in (4, 19)]
+    bounds = Bounds(standstill=20)
+    run = kafkacheck(Experiment(workload=copying(6000, tmp_path), faults=kills, bounds=bounds, cooldown=8))
+    run.assert_valid()
+    assert all(fault.in_flight for fault in run.verdict.exercised.faults)
+    assert run.verdict.exercised.faults[0].name == "kill app"
+
+
+def test_a_standstill_beyond_its_bound_is_found(kafkacheck: Execute, tmp_path: Path) -> None:
+    workload = copying(6000, tmp_path)
+    faults = [kill("app", at=4, lasting=5)]
+    run = kafkacheck(
+        Experiment(
+            workload=workload, faults=faults, bounds=Bounds(standstill=3), cooldown=8, expect="invalid"
+        )
+    )
+    run.assert_invalid("standstill")
+    assert {finding.anomaly for finding in run.verdict.findings} == {"standstill"}
+    assert run.verdict.findings[0].examples[0]["faults"] == ["kill app (app:0)"]

@@ -58,6 +58,7 @@ class RequiresTooMuch(AppendLog):
         ({"live_checks": 1}, "Experiment.live_checks=1: expected True or False"),
         ({"bounds": 5}, "Experiment.bounds=5: expected Bounds, such as Bounds(unavailable=10)"),
         ({"bounds": Bounds(orphaned=60)}, "orphaned=60 is about partitions of groups, and AppendLog has none"),
+        ({"bounds": Bounds(standstill=9)}, "standstill=9 is about an application of yours, and AppendLog runs none"),
         ({"bounds": Bounds(recovery=5), "workload": AppendLog(acks=0, idempotence=False)},
          "recovery=5 is about acknowledgements, and AppendLog has none, as with acks=0"),
         ({"requires": ["acks"]}, "Experiment.requires=['acks']: no promise named acks; there are acks-"),

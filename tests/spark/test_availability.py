@@ -13,9 +13,12 @@ from analyzers.facts.registry import FACTS, NEEDS
 from analyzers.judge import examine as analysis
 from analyzers.judge import staleness
 from analyzers.judge.cycles import find_cycles
-from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
+from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability, Standstill
+from analyzers.verdict.one_line import one_line
 from analyzers.verdict.propagation import Propagation
 from analyzers.verdict.staleness import Staleness
+from analyzers.verdict.verdict import Verdict
+from tests.support.stories import standstills
 from tests.support.stories.replication import written
 from tests.support.stories.transactions import each_read_the_other, written_in_opposite_orders
 from workloads.history.schema import HARNESS
@@ -246,3 +249,36 @@ def test_a_bound_on_recovery_that_no_send_tested_is_unknown(judged: Any, story: 
     (why,) = verdicts["untested"].unknowns
     assert why.startswith("It is unknown whether t-0 recovered within 1 s: ")
     assert judged(stories)["untested"].unknowns == ()
+
+
+def test_how_long_an_application_stood_still_is_reported(judged: Any, story: Any) -> None:
+    """With the timestamps of outputs or, where these are those of inputs, with the committed positions."""
+    planted = (
+        standstills.application_stood_still,
+        standstills.outputs_have_the_times_of_inputs,
+        standstills.had_nothing_to_do,
+    )
+    verdicts: dict[str, Verdict] = judged({each.__name__: each(story()) for each in planted})
+    stood, by_positions, idle = (verdicts[each.__name__] for each in planted)
+    assert stood.availability.standstill == Standstill(
+        topic="t",
+        partition=0,
+        lasted=pytest.approx(1, abs=1e-6),
+        began=pytest.approx(0.5, abs=1e-6),
+        by="outputs",
+    )
+    assert "standstill 1.0 s" in one_line(stood)
+    assert (
+        "longest time without an output of the application while inputs waited: 1.0 s on t-0, beginning at 0.5 s"
+    ) in stood.text()
+    assert by_positions.availability.standstill == Standstill(
+        topic="t",
+        partition=0,
+        lasted=pytest.approx(2, abs=1e-6),
+        began=pytest.approx(0, abs=1e-6),
+        by="positions",
+    )
+    assert "(by its committed positions)" in by_positions.text()
+    assert idle.availability.standstill is not None
+    assert idle.availability.standstill.lasted < 1e-6
+    assert Verdict.from_json(stood.to_json()) == stood

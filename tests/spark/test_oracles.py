@@ -17,6 +17,7 @@ from analyzers.judge import prefilter
 from analyzers.judge.cycles import find_cycles
 from analyzers.judge.find import find
 from tests.support import oracles
+from tests.support.oracles import pipelines
 from tests.support.oracles.order import key_regressions, steps
 from tests.support.oracles.rows import Oracle
 from tests.support.random_histories.logs import draw_histories, log_history
@@ -35,7 +36,12 @@ histories of queues, 26, 9 or 0 had a redelivery, by the tests that were selecte
 
 OTHERWISE = 300
 CYCLES = {check.name for check in CYCLE_CHECKS}
-BOUNDS = Bounds(unavailable=3 * GRAIN / 1e9, recovery=2 * GRAIN / 1e9, orphaned=2 * GRAIN / 1e9)
+BOUNDS = Bounds(
+    unavailable=3 * GRAIN / 1e9,
+    recovery=2 * GRAIN / 1e9,
+    orphaned=2 * GRAIN / 1e9,
+    standstill=pipelines.STANDSTILL / 1e9,
+)
 
 ORACLES: dict[Callable[..., Any], dict[str, Oracle]] = {}
 """By strategy, of all files."""

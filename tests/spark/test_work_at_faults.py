@@ -153,6 +153,32 @@ def killed_again_before_anything_was_owned(s: Any) -> Any:
     return seen(struck(application(s), 2, 2), 20, "app:0")
 
 
+def written_by_the_coordinator(s: Any, time: float, **value: Any) -> Any:
+    """A row of the log of the application's group."""
+    seen(s, time, None)
+    s.observations[-1] |= {"kind": "group_log", "value": json.dumps({"group": "a", **value})}
+    return s
+
+
+def committed_between_two_samples(s: Any) -> Any:
+    """The log has the position 9, which no sample saw before the fault, and the 10 of just after it."""
+    seen(seen(application(s), 0.5, "app:0"), 1.9, "app:0", 4), seen(s, 2.1, "app:0", 10)
+    written_by_the_coordinator(s, 1.8, position=4), written_by_the_coordinator(s, 1.99, position=9)
+    return struck(written_by_the_coordinator(s, 2 + 1e-9, position=10), 2, 2)
+
+
+def given_out_between_two_samples(s: Any) -> Any:
+    seen(seen(application(s), 1.9, None), 2.1, "app:0")
+    about = {"owner": "app:0", "member": "m-app:0", "generation": 1, "session_timeout": 6000}
+    return struck(written_by_the_coordinator(s, 1.99, **about), 2, 2)
+
+
+def killed_again_with_a_long_session(s: Any) -> Any:
+    killed_again_while_the_group_waits(s)
+    about = {"owner": "app:0", "member": "old", "generation": 1, "session_timeout": 45000}
+    return written_by_the_coordinator(s, 0.4, **about)
+
+
 def never_an_owner(s: Any) -> Any:
     return seen(struck(application(s), 2, 2), 20, "app:1")
 
@@ -177,6 +203,17 @@ def committed_before_its_output(s: Any) -> Any:
     pipelines.output(s, 8, 8, written=ns(2)), pipelines.output(s, 9, 9, written=ns(2) + 1)
     pipelines.output(s, 10, 7, written=ns(2) + 1)
     return struck(s, 2, 2)
+
+
+def aimed_at_its_moment(s: Any) -> Any:
+    """Nothing that the group or the sink show says so, but it was seen while the instance stood still."""
+    owned_and_nothing_in_flight(s)
+    for row in s.operations[-2:]:
+        value = json.loads(row["value"])
+        row["value"] = json.dumps(
+            {**value, "evidence": {"met": {"moment": "revocation", "instance": "app:0"}}}
+        )
+    return s
 
 
 def unknown_group(s: Any) -> Any:
@@ -220,10 +257,23 @@ APPLICATIONS: Mapping[Callable[[Any], Any], list[tuple[bool | None, int, str]]] 
     killed_again_before_anything_was_owned: [
         (False, 0, "app:0 owned no partition before 20.0 s; begin with the faults after 20 s")
     ],
+    committed_between_two_samples: [(True, 1, "")],
+    given_out_between_two_samples: [(True, 10, "")],
+    killed_again_with_a_long_session: [
+        (True, 6, ""),
+        (
+            False,
+            0,
+            "app:0 owned no partition from 2.0 to 21.0 s: session.timeout.ms=45000; set 6000 in the application, or "
+            "gap=25 in the schedule",
+        ),
+        (True, 6, ""),
+    ],
     never_an_owner: [(False, 0, "app:0 owned no partition at all")],
     one_of_two_at_work: [(True, 6, ""), (False, 0, "app:1 owned no partition at all")],
     two_partitions: [(True, 5, "")],
     committed_before_its_output: [(True, 2, "")],
+    aimed_at_its_moment: [(True, 0, "")],
     unknown_group: [(True, 3, "")],
     unknown_group_and_all_answered: [(None, 0, "")],
 }

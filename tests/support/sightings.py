@@ -71,6 +71,7 @@ SEEN: Mapping[str, str] = {
     "reordered-output": f"{PIPELINE}::test_an_application_that_sets_orders_aside_changes_their_order",
     "wrong-aggregate": f"{APPLICATIONS}::test_a_count_that_is_wrong_after_a_crash",
     "invented-output": f"{APPLICATIONS}::test_an_application_that_writes_something_else",
+    "standstill": f"{APPLICATIONS}::test_a_standstill_beyond_its_bound_is_found",
     "unprocessed-input": f"{APPLICATIONS}::test_an_application_that_stops_working",
     "queue-lost": f"{CLUSTER}/test_queue.py::test_a_client_that_accepts_what_it_never_processed_loses_records",
     "forgotten-change": f"{CLUSTER}/test_faulty_clients.py::test_a_program_that_deletes_topics_of_others",

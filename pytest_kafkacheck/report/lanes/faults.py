@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzers.causes.words import fault_text
-from analyzers.history.fault_events import FaultEvent
+from analyzers.history.fault_events import FaultEvent, spoken
 from pytest_kafkacheck.report.axis import Axis, clock
 from pytest_kafkacheck.report.lane import Mark, Row, Span, Strip
 from pytest_kafkacheck.report.run_data import RunData
@@ -59,7 +59,7 @@ def _spans(event: FaultEvent, run: RunData) -> Iterator[Span]:
     yield Span(begin=outer[0], end=outer[1], look="possibly" if event.took_effect else "failed", title=title)
     if surely:
         begin, end = run.axis.at(surely[0]), run.axis.at(surely[1])
-        yield Span(begin=begin, end=end, look="surely", text=event.fault, title=title)
+        yield Span(begin=begin, end=end, look="surely", text=spoken(event.fault, event.clients), title=title)
 
 
 def _marks(event: FaultEvent, axis: Axis) -> Iterator[Mark]:

@@ -133,6 +133,78 @@ def wrong(tables: Tables) -> int:
     return sum(json.loads(o["value"])["wrong"] is not None for o in judged)
 
 
+STANDSTILL = 25
+"""ns. The histories last some hundred."""
+
+
+class Waiting(NamedTuple):
+    acked: int
+    answered: int
+
+
+def waiting(tables: Tables, pipeline: Row) -> Iterator[Waiting]:
+    """The inputs of its log that were acknowledged, each until it was answered, or until the end; those that it
+    passed without an answer do not wait."""
+    is_timed = has_times(tables)
+    for row in acknowledged(tables, pipeline):
+        answered = (
+            written(tables, pipeline, row["value"])
+            if is_timed
+            else passed_at(tables, pipeline, row["offset"])
+        )
+        if answered is None and row["offset"] >= (pipeline["end_offset"] or 0):
+            answered = pipeline["invoked"]
+        if answered is not None:
+            yield Waiting(row["completed"], answered)
+
+
+def acknowledged(tables: Tables, pipeline: Row) -> list[Row]:
+    return [row for row in sends(tables["records"]) if log(row) == log(pipeline) and row["type"] == "ok"]
+
+
+def written(tables: Tables, pipeline: Row, value: int) -> int | None:
+    rows = [json.loads(o["value"]) for o in tables["operations"] if is_output(o, pipeline["sink"])]
+    return min(
+        (o["written"] for o in rows if o["source"] == value and o["written"] is not None), default=None
+    )
+
+
+def is_output(row: Row, sink: str) -> bool:
+    return bool(row["f"] == "output" and row["topic"] == sink)
+
+
+def passed_at(tables: Tables, pipeline: Row, offset: int) -> int | None:
+    samples = [o for o in tables["observations"] if o["kind"] == "group" and log(o) == log(pipeline)]
+    return min(
+        (o["time"] for o in samples if (json.loads(o["value"])["position"] or 0) > offset), default=None
+    )
+
+
+def has_times(tables: Tables) -> bool:
+    """Whether half of the outputs at least were written after their inputs were acknowledged."""
+    times = [
+        (at, row["completed"])
+        for pipeline in pipelines(tables)
+        for row in acknowledged(tables, pipeline)
+        if (at := written(tables, pipeline, row["value"])) is not None
+    ]
+    return bool(times) and 2 * sum(at >= acked for at, acked in times) >= len(times)
+
+
+def standstills(tables: Tables) -> int:
+    """Walks through time by the nanosecond."""
+    broken = 0
+    for pipeline in pipelines(tables):
+        inputs_there = list(waiting(tables, pipeline))
+        lasted = 0
+        for now in range(max((one.answered for one in inputs_there), default=0) + 2):
+            if any(one.answered == now for one in inputs_there):
+                broken += lasted > STANDSTILL
+                lasted = 0
+            lasted += any(one.acked <= now < one.answered for one in inputs_there)
+    return broken
+
+
 RANDOM = pipeline_history
 ORACLES: dict[str, Oracle] = {
     "missing-output": missing,
@@ -141,4 +213,5 @@ ORACLES: dict[str, Oracle] = {
     "reordered-output": reordered,
     "wrong-aggregate": wrong,
     "invented-output": invented,
+    "standstill": standstills,
 }

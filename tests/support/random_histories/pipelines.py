@@ -45,7 +45,8 @@ def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
         source = draw(st.sampled_from([None, ONE + 50])) if draw(SELDOM) else ONE + draw(inputs)
         s.operation(
             "output", process=8, topic=draw(st.sampled_from(["o"] * 5 + ["p"])), partition=draw(OFTEN_ZERO),
-            start_offset=draw(st.integers(0, 7)), value=json.dumps({"source": source, "written": 50}),
+            start_offset=draw(st.integers(0, 7)),
+            value=json.dumps({"source": source, "written": draw(st.sampled_from([None, 5, 30, 55, 80, 110]))}),
         )  # fmt: skip
     guarantee = draw(GUARANTEE)
     for partition in range(2):
@@ -55,6 +56,17 @@ def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
                 end_offset=draw(st.sampled_from([None, None, 1, 2, 3, 4])),
                 value=json.dumps({"sink": "o", "guarantee": guarantee, **draw(ISOLATION)}),
             )  # fmt: skip
+    for time in (20, 45, 70, 100) if draw(OFTEN_ZERO) else ():
+        about = {
+            "group": "a",
+            "owner": "app:0",
+            "member": "m",
+            "position": draw(st.sampled_from([None, 1, 2, 3])),
+        }
+        s.observations.append({
+            "process": 8, "time": time, "asked": time - 1, "kind": "group", "topic": "t",
+            "partition": draw(OFTEN_ZERO), "node": 1, "value": json.dumps(about),
+        })  # fmt: skip
     for key in range(draw(OFTEN_ZERO) + draw(OFTEN_ZERO)):
         about = {
             "sink": "o",

@@ -23,7 +23,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     for make, expected in getattr(import_module(f"tests.support.stories.{module}"), "PLANTED", {}).items()
 }
 
-BOUNDS = Bounds(unavailable=1, recovery=1, orphaned=1)
+BOUNDS = Bounds(unavailable=1, recovery=1, orphaned=1, standstill=1)
 """In s. Histories that are not about availability last a few hundred ns, far below these limits."""
 
 ALL = (*CHECKS, *bound_checks(BOUNDS))
