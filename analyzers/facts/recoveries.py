@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from analyzers.facts.columns import ACKED, TIME
 from analyzers.facts.fact import FAULTS, fact
+from analyzers.facts.settings import NAME
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
@@ -49,14 +50,18 @@ def recoveries(history: History) -> DataFrame:
     - asked: when the first send began after that heal; null for none.
     - answered: when the last send began that a broker acknowledged after that heal, or whose transaction ended after
       it; null for none. answered_elsewhere: the same of all logs of the run together.
-    - deleted: whether its topic was deleted, or may have been.
+    - deleted: whether the last change of its topic is a deletion that was not refused.
     """
     return history.sql(f"""
         with {RECOVERIES}, gone as (
-            select distinct run, topic, true as is_gone from {{operations}}
-            where f = 'topic' and get_json_object(value, '$.event') = 'deleted'
-                or f = 'alter' and type <> 'fail' and get_json_object(value, '$.change') = 'delete'
+            select run, {NAME} as name, max_by(event in ('deleted', 'delete'), invoked) as is_gone from (
+                select run, topic, invoked, get_json_object(value, '$.event') as event
+                from {{operations}} where f = 'topic'
+                union all
+                select run, topic, invoked, get_json_object(value, '$.change')
+                from {{operations}} where f = 'alter' and type <> 'fail'
+            ) where event in ('created', 'recreated', 'deleted', 'create', 'delete') group by run, {NAME}
         )
-        select /*+ BROADCAST(gone) */ recoveries.*, coalesce(is_gone, false) as deleted
-        from recoveries left join gone using (run, topic)
+        select /*+ BROADCAST(gone) */ topics.*, coalesce(is_gone, false) as deleted
+        from (select *, {NAME} as name from recoveries) topics left join gone using (run, name)
     """)

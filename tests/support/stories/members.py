@@ -126,7 +126,7 @@ def commit_went_back_before_a_reset(s: Any) -> Any:
 
 def commit_went_back_when_a_reset_began(s: Any) -> Any:
     """In the nanosecond in which the commit was over: the reset may have come first."""
-    commit(log(s, 1), 5, 5, (10, 20)), commit(s, 5, 3, (30, 40))
+    commit(log(s, 1, end=10), 5, 5, (10, 20)), commit(s, 5, 3, (30, 40))
     return commit(s, 5, 9, (40, 50), reset=True)
 
 
