@@ -128,6 +128,9 @@ KINDS = {
     "replicas": Kind(make=make_replicas, views=plain_replicas.VIEWS, queries=plain_replicas.QUERIES),
 }
 
+UNMEASURED = frozenset({"added-partition-skip", "added-queue-skip", "commit-beyond-end", "silent-partition"})
+"""Checks without a plain query and without an anomaly in these histories: nobody has measured them yet."""
+
 
 def ours(spark: SparkSession, run: Path, names: Collection[str] = QUERIES.keys()) -> Counts:
     """As `analyze` does it, for these checks: without cycles, and without reports."""

@@ -106,6 +106,21 @@ def test_a_stage_counts_if_it_was_recorded_and_verified() -> None:
         assert (found.effective, found.healed) == expected
 
 
+def test_a_partition_is_silent_that_answered_no_send_since_the_fault() -> None:
+    logs = [("u", 1), ("u", 0), ("t", 10), ("t", 9), ("t", 0)]
+    last = {("u", 1): 4 * S, ("u", 0): 3 * S, ("t", 9): 5 * S, ("t", 0): 3 * S}
+    tried = dict.fromkeys(logs, 6 * S) | {("t", 0): 4 * S - 1, ("u", 0): 4 * S}
+    assert of_fault(KILL, tried=tried, answered=last).silent == ("t-10", "u-0", "u-1")
+    assert of_fault(replace(KILL, heal=None), tried=tried, answered=last).silent == ()
+
+
+def test_partitions_of_a_queue_whose_end_is_unknown() -> None:
+    acknowledged = dict.fromkeys([("q", 2), ("q", 1), ("q", 0), ("other", 0)], 1)
+    found = exercised(Tally(acknowledged=acknowledged, queued={("q", 0)}), [])
+    assert found.unqueued == ("q-1", "q-2")
+    assert exercised(Tally(acknowledged=acknowledged), []).unqueued == ()
+
+
 def test_replicas_are_whole_again_after_the_heal() -> None:
     late = Replication(gaps=((3 * S, 6 * S),), until=100 * S)
     assert of_fault(KILL, replication=WHOLE).whole == 4.0

@@ -68,6 +68,20 @@ def test_a_topic_with_another_id_was_made_again_by_another_program(
     assert found == ([sentence] if is_replaced else [])
 
 
+def test_settings_of_producers() -> None:
+    def started(**values: Any) -> Noted:
+        return "worker", {"event": "started", "process": values.pop("process"), "role": "client", **values}
+
+    found = progress(
+        started(process=1, acks="1"),
+        started(process=2, config={"retries": 3, "acks": "all"}),
+        started(process=3, config={"retries": 3}, acks="0"),
+        started(process=4),
+        started(process=5, config="unknown"),
+    ).producers
+    assert found == {1: {"acks": "1"}, 2: {"retries": "3", "acks": "all"}, 3: {"retries": "3", "acks": "0"}}
+
+
 def test_topics_are_told_apart_by_their_names() -> None:
     of_run = progress(*phases(*PHASES))
     for name, event, number in (("t", "created", "A"), ("u", "created", "B"), ("u", "deleted", "B")):

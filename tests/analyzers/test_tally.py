@@ -41,7 +41,7 @@ def test_users_are_declared_sessions_and_processes_that_also_poll(
 
 def test_a_recreation_is_told_by_the_topic() -> None:
     def change(run: str, f: str, value: str | None) -> Change:
-        return Change(run, -2, f, "t", 1, 2, value)
+        return Change(run, -2, f, "ok", "t", 1, 2, value)
 
     assert recreated([
         change("created", "topic", '{"event": "created"}'),
