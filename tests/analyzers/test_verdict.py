@@ -69,6 +69,14 @@ FULL = judge(
     clients={1: "producer 0"},
 )
 
+
+def test_times_have_the_unit_of_the_history() -> None:
+    of_file = Verdict.from_json(judge("r1", findings=[LOST], unit="ms").to_json())
+    assert of_file.unit == "ms"
+    assert "at 4,213 ms" in of_file.text()
+    assert "at 4.2 s" in judge("r1", findings=[LOST]).text()
+
+
 CYCLE = Finding(anomaly="G0", count=1, summary="set of transactions")
 AVAILABLE = judge(
     "r3",
