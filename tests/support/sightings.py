@@ -123,6 +123,11 @@ PLANTED: Mapping[str, str] = {
     "uncommitted records to a reader of committed ones.",
     "G1c-realtime": "Needs a broker that returns uncommitted records to a reader of committed ones, within a "
     "transaction.",
+    "added-partition-skip": "Kafka does not promise otherwise. No workload has a group that begins at the end of "
+    "partitions that are added.",
+    "added-queue-skip": "Kafka does not promise otherwise. No workload adds partitions below a share group yet.",
+    "commit-beyond-end": "Needs a client that commits an offset of its choice, which no workload does.",
+    "silent-partition": "Needs a partition that acknowledges nothing after all faults, while others do.",
     "zombie-write": "Needs a broker that accepts a producer epoch that it has fenced.",
 }
 """Name of an anomaly that no client can cause, or nothing promises to prevent, to why no test has seen it."""
