@@ -43,16 +43,16 @@ def pipeline(*command: str, **values) -> Pipeline:
 def test_each_order_has_an_invoice(kafkacheck):
     """Both instances are killed at once, in the middle of their work."""
     workload = pipeline("copier.py", *ARGUMENTS, "0.3")
-    run = kafkacheck(Experiment(workload=workload, faults=[kill("app", at=2, lasting=1)]))
+    run = kafkacheck(Experiment(workload=workload, faults=[kill("app", after="in-flight:app:0", lasting=1)]))
     run.assert_valid()
 
 
 FAULTS = [
-    kill("app:0", at=2, lasting=2),
+    kill("app:0", after="in-flight:app:0", lasting=2),
     isolate("leader:orders-0", at=6, lasting=6),
-    pause("app:1", at=14, lasting=8),
+    pause("app:1", after="in-flight:app:1 from 14", lasting=8),
     kill("coordinator:invoicing", at=24, lasting=5),
-    stop("app:1", at=32, lasting=6),
+    stop("app:1", after="in-flight:app:1 from 32", lasting=6),
 ]
 
 
@@ -79,7 +79,7 @@ def test_each_order_has_exactly_one_invoice_whatever_fails(kafkacheck):
 def test_each_order_has_an_invoice_without_network_time_and_memory(kafkacheck):
     """The application is cut from all brokers, then gets little processor time, then little memory."""
     faults = [
-        isolate("app:0", at=2, lasting=8),
+        isolate("app:0", after="in-flight:app:0", lasting=8),
         cpu("app", at=12, lasting=4, cores=0.02),
         memory("app:1", at=18, lasting=6, spare_mb=0),
     ]
@@ -107,7 +107,9 @@ def test_each_order_has_exactly_one_invoice_by_kafka_streams(kafkacheck, streams
 
 
 def crash(workload: Pipeline) -> Experiment:
-    return Experiment(workload=workload, faults=[kill("app", at=3, lasting=1)], expect="invalid")
+    return Experiment(
+        workload=workload, faults=[kill("app", after="in-flight:app:0", lasting=1)], expect="invalid"
+    )
 
 
 @pytest.mark.nightly

@@ -34,10 +34,15 @@ STREAMS = "streams"
 
 RUNS = int(os.environ.get("KAFKACHECK_APPLICATION_RUNS", "10"))
 
-CRASHES: tuple[Event, ...] = (kill("app", at=3, lasting=1), kill("app", at=10, lasting=1))
-"""On a busy machine, the instances have not begun to work at the first one."""
+CRASHES: tuple[Event, ...] = (
+    kill("app", after="in-flight:app:0", lasting=1),
+    kill("app", after="in-flight:app:0 from 10", lasting=1),
+)
 
-CRASH_AND_CUT: tuple[Event, ...] = (kill("app", at=3, lasting=1), isolate("app:0", at=9, lasting=9))
+CRASH_AND_CUT: tuple[Event, ...] = (
+    kill("app", after="in-flight:app:0", lasting=1),
+    isolate("app:0", after="in-flight:app:0 from 9", lasting=9),
+)
 """The session of the instance that is cut expires, so that the other one gets its partitions."""
 
 WORK = "0.5"

@@ -104,11 +104,11 @@ def test_the_kernel_counts_how_often_a_limit_was_reached(engine: Any) -> None:
 @pytest.mark.nightly
 def test_each_fault_of_an_image(kafkacheck: Execute, engine: Any, image: str) -> None:
     faults = [
-        pause("app:1", at=3, lasting=3),
-        isolate("app:0", at=7, lasting=6),
+        pause("app:1", after="in-flight:app:1", lasting=3),
+        isolate("app:0", after="in-flight:app:0 from 7", lasting=6),
         cpu("app", at=14, lasting=3, cores=0.05),
-        memory("app:1", at=20, lasting=6, spare_mb=0),  # its journal needs more
-        stop("app:0", at=27, lasting=8),
+        memory("app:1", after="in-flight:app:1 from 20", lasting=6, spare_mb=0),  # its journal needs more
+        stop("app:0", after="in-flight:app:0 from 27", lasting=8),
         kill("coordinator:application", at=36, lasting=3),
     ]
     workload = Pipeline(image=image, command=ARGUMENTS, instances=2, restarts=20, rate=50)
@@ -136,7 +136,11 @@ def test_an_application_gets_what_a_secured_cluster_asks_for(
             rate=50,
         )  # fmt: skip
     cluster = ClusterSpec(security="SASL_SSL")
-    run = kafkacheck(Experiment(workload=workload, cluster=cluster, faults=[kill("app", at=1, lasting=1)]))
+    run = kafkacheck(
+        Experiment(
+            workload=workload, cluster=cluster, faults=[kill("app", after="in-flight:app:0", lasting=1)]
+        )
+    )
     run.assert_valid()
     secret = re.compile(rf"{PASSWORD}(?!s/copier)".encode())  # the name of the image begins like it
     assert not [file for file in run.path.rglob("*") if file.is_file() and secret.search(file.read_bytes())]
@@ -152,7 +156,10 @@ def test_a_service_of_a_compose_file(kafkacheck: Execute, engine: Any, image: st
         instances=2,
         rate=50,
     )
-    faults = [kill("app:0", at=1, lasting=1), isolate("app:1", at=4, lasting=8)]
+    faults = [
+        kill("app:0", after="in-flight:app:0", lasting=1),
+        isolate("app:1", after="in-flight:app:1 from 4", lasting=8),
+    ]
     run = kafkacheck(Experiment(workload=workload, faults=faults))
     run.assert_valid()
     assert faults_of(run).keys() == {"kill-client", "isolate-app"}

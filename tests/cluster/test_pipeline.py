@@ -55,7 +55,7 @@ def counting(*more: str, **values: Any) -> Experiment:
     pytest.importorskip("confluent_kafka")
     command = [sys.executable, COUNTER, "{bootstrap}", "{source}", "{sink}", "{group}", "{client}", *more]
     workload = Pipeline(**{"command": command, "aggregate": is_count, "restarts": 20, **values})
-    return Experiment(workload=workload, faults=[kill("app", at=3, lasting=1)])
+    return Experiment(workload=workload, faults=[kill("app", at=8, lasting=1)])
 
 
 def doubt(run: Run, *parts: str) -> str:

@@ -53,7 +53,7 @@ def open_transaction_ended_the_read(s: Any) -> Any:
 
 def read_passed_the_write(s: Any) -> Any:
     s.send(ONE, 0, session=7, at=(1, 10))
-    s.operation(**SESSION, start_offset=0, end_offset=1, at=(10, 20), value=COMMITTED)
+    s.operation(**SESSION, start_offset=0, end_offset=1, at=(11, 20), value=COMMITTED)
     return s.final({0: ONE}, end=1)
 
 

@@ -13,17 +13,17 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         ")\\n select *, if(deleted, 'deleted', co -> s wanted_retention\\n from ordered where changed is "
         "not null )\\n select *, if(deleted, 'deleted', co",
         "_INSPECTIONS: tion\\n from ordered where not is_change and changed is not null\\n )\\n select *, "
-        "if(deleted, 'deleted', con -> tion\\n from ordered where not is_change )\\n select *, "
-        "if(deleted, 'deleted', con",
+        "if(deleted, 'deleted', con -> tion\\n from ordered where not is_change )\\n select *, if(deleted, "
+        "'deleted', con",
     ),
     "a change without an answer is an unknown one": (
-        "_INSPECTIONS: r coalesce(changed.completed > invoked, false) as unclear, changed.change = "
-        "'delete' -> r coalesce(changed.completed > invoked, true) as unclear, changed.change = 'delete'",
+        "_INSPECTIONS:  coalesce(changed.completed >= invoked, false) as unclear, changed.change = 'delete' "
+        "->  coalesce(changed.completed >= invoked, true) as unclear, changed.change = 'delete'",
     ),
     "only large histories parse each text once: tests/spark/test_parsed_texts.py shows it": (
         "_ONCE: f'\\n select /*+ BROADCAST(texts) */ * from asked\\n left join (select text, {_PARSED} from "
-        "(select distinct text from asked)) as texts using (text)\\n' -> f'\\n select /*+ "
-        "BROADCAST(texts) */ * from asked\\n join (select text, {_PARSED} from (select distinct text from "
-        "asked)) as texts using (text)\\n'",
+        "(select distinct text from asked)) as texts using (text)\\n' -> f'\\n select /*+ BROADCAST(texts) "
+        "*/ * from asked\\n join (select text, {_PARSED} from (select distinct text from asked)) as texts "
+        "using (text)\\n'",
     ),
 }

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 BY_REASON: dict[str, tuple[str, ...]] = {
     "the rows that come on top lack a column that every check compares, so that no check counts them": (
-        "session_reads: begun.unionByName(done, allowMissingColumns=True).unionByName(polled, "
-        "allowMissingColumns=True).withColumn('reached', F.max('reached').over(sofar)).where(f'kind = "
-        "{BEGINS}') -> begun.unionByName(done, allowMissingColumns=True).unionByName(polled, "
-        "allowMissingColumns=True).withColumn('reached', F.max('reached').over(sofar))",
+        "session_reads: 'reached', F.max('reached').over(sofar)).where(f'kind = {BEGINS}') -> 'reached', "
+        "F.max('reached').over(sofar))",
     ),
     "the row itself holds nothing of what is aggregated": (
         "session_reads: Window.partitionBy(*key).orderBy('at', "
