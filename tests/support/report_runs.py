@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from analyzers.causes.circumstance import UNCLEAN_ELECTION
+from analyzers.causes.registry import KINDS
 from analyzers.verdict.cause import Cause, Cut, Election, Step
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import Verdict, judge
@@ -141,8 +142,14 @@ def unclean_verdict(home: Path) -> Verdict:
         Step(time=33.4, text=f"broker 1 leads {topic}-0, epoch 1, ISR {{1}}; its log ends at 128"),
         Step(time=43.4, text="broker 3 follows broker 1 and has truncated its log from 258 to 128"),
     )
+    kind = KINDS["unclean.leader.election.enable=true"]
     cause = Cause(
-        kind="truncation",
+        kind=kind.happened,
+        name=kind.name,
+        changes=kind.changes,
+        why=kind.why,
+        change=kind.change,
+        source=kind.source,
         logs=(f"{topic}-0",),
         findings={"lost-write": len(lost)},
         circumstances=(UNCLEAN_ELECTION,),

@@ -255,6 +255,6 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     another_record_skipped_than_was_acknowledged: {"inconsistent-offsets": 1, "lost-write": 1},
     tombstone_skipped: {"poll-skip": 1},
     reused_beside_a_tombstone: {"offset-reuse": 1, "lost-read": 1},
-    acknowledged_when_the_final_read_began: {},
+    acknowledged_when_the_final_read_began: {"unseen": 1},
     returned_when_the_final_phase_began: {},
 }
