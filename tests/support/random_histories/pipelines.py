@@ -41,12 +41,16 @@ def pipeline_history(draw: st.DrawFn, story: Any) -> Any:
         if not draw(SELDOM):
             s.final(found, end=count, partition=partition, committed=draw(COMMITTED))
     inputs = st.integers(0, value - ONE - 1)
+    written: dict[tuple[str, int, int], int | None] = {}
     for _ in range(draw(st.sampled_from([6, 8, 4, 2, 0]))):
         source = draw(st.sampled_from([None, ONE + 50])) if draw(SELDOM) else ONE + draw(inputs)
+        topic, partition = draw(st.sampled_from(["o"] * 5 + ["p"])), draw(OFTEN_ZERO)
+        place = topic, partition, draw(st.integers(0, 7))
+        # A record has one timestamp, however many inputs it names.
+        time = written.setdefault(place, draw(st.sampled_from([None, 5, 30, 55, 80, 110])))
         s.operation(
-            "output", process=8, topic=draw(st.sampled_from(["o"] * 5 + ["p"])), partition=draw(OFTEN_ZERO),
-            start_offset=draw(st.integers(0, 7)),
-            value=json.dumps({"source": source, "written": draw(st.sampled_from([None, 5, 30, 55, 80, 110]))}),
+            "output", process=8, topic=topic, partition=partition, start_offset=place[2],
+            value=json.dumps({"source": source, "written": time}),
         )  # fmt: skip
     guarantee = draw(GUARANTEE)
     for partition in range(2):
