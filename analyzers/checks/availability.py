@@ -125,7 +125,9 @@ STANDSTILL = Check(
         evidence={
             "began": Moment("when it began"),
             "lasted": Span("how long it lasted"),
+            "ended": Moment("when it ended", "began + lasted"),
         },
+        until="ended",
         sentence="time(s) that an application wrote no output for longer than the stated bound while inputs waited",
         definition=(
             "An application wrote no output of an input of this partition of its source for longer than the bound "

@@ -60,8 +60,11 @@ class RunProgress:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that all topics of the run have in common, and those that all its producers have."""
-        return {**common([*self.producers.values()]), **common(self.topic_configs)}
+        """The settings that all topics of the run have in common, and those that all its producers have. Beside an
+        application of the user, the only producer is the one that feeds it, whose settings are not the application's.
+        """
+        producers = [] if self.instances else [*self.producers.values()]
+        return {**common(producers), **common(self.topic_configs)}
 
     @property
     def phase(self) -> str | None:

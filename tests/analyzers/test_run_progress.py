@@ -210,3 +210,11 @@ def test_a_value_that_is_no_object_is_named(value: str | None, problem: str) -> 
     with pytest.raises(ValueError, match=r"^value ") as error:
         parse(value)
     assert str(error.value).startswith(problem)
+
+
+def test_settings_of_the_worker_that_feeds_an_application_are_not_its_own() -> None:
+    progress = RunProgress()
+    progress.note("worker", '{"event": "started", "process": 1, "role": "producer", "acks": "all"}')
+    assert progress.settings == {"acks": "all"}
+    progress.note("worker", '{"event": "started", "process": 2, "role": "app", "instance": 0}')
+    assert (progress.settings, progress.instances) == ({}, {2: 0})

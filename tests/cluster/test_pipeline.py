@@ -198,7 +198,7 @@ def test_a_kill_of_an_instance_that_owns_nothing_makes_a_run_unknown(
 
 def test_kills_that_are_far_enough_apart_meet_work(kafkacheck: Execute, tmp_path: Path) -> None:
     kills = [kill("app", at=at, lasting=1) for at in (4, 19)]
-    bounds = Bounds(standstill=20)
+    bounds = Bounds(standstill=60)
     run = kafkacheck(Experiment(workload=copying(6000, tmp_path), faults=kills, bounds=bounds, cooldown=8))
     run.assert_valid()
     assert all(fault.in_flight for fault in run.verdict.exercised.faults)
