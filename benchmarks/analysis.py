@@ -128,7 +128,9 @@ KINDS = {
     "replicas": Kind(make=make_replicas, views=plain_replicas.VIEWS, queries=plain_replicas.QUERIES),
 }
 
-UNMEASURED = frozenset({"added-partition-skip", "added-queue-skip", "commit-beyond-end", "silent-partition", "standstill"})
+UNMEASURED = frozenset(
+    {"added-partition-skip", "added-queue-skip", "commit-beyond-end", "silent-partition", "standstill"}
+)
 """Checks without a plain query and without an anomaly in these histories: nobody has measured them yet."""
 
 
