@@ -18,6 +18,8 @@ from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.judge.find import _hits, _statement
 from analyzers.judge.prefilter_plan import plan
+from analyzers.judge.scope import scoped
+from analyzers.judge.tally import tally
 from workloads.history.layout import BUCKETS, bucket, file_name
 from workloads.history.schema import TABLES
 
@@ -63,9 +65,15 @@ def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"analyzers.history.load.{limit}", 0)
 
 
+def examined(spark: Any, *homes: Path) -> History:
+    """As `examine` reads it: the tally knows what the history does not have, such as compacted topics."""
+    history = load(spark, sources(spark, homes))
+    return scoped(history, tally(history))
+
+
 @pytest.fixture
 def bucketed(spark: Any, folder: Path) -> Iterator[History]:
-    history = load(spark, sources(spark, [folder / "one", folder / "two's 100% [x]"]))
+    history = examined(spark, folder / "one", folder / "two's 100% [x]")
     assert history.registered
     yield history
     release(spark, history)
@@ -101,7 +109,7 @@ def test_the_main_facts_shuffle_no_records(spark: Any, bucketed: History, folder
     records = bucketed.records.count()
     assert moved(FACTS[fact](bucketed)) < records / 20
     if fact in ("values", "conflicts", "acknowledgements"):
-        plain = load(spark, sources(spark, [folder / "whole"]))
+        plain = examined(spark, folder / "whole")
         assert moved(FACTS[fact](plain)) > plain.records.count() / 3
 
 
@@ -143,7 +151,7 @@ def test_one_partition_needs_no_shuffle(
 
 def test_findings_are_neither_shuffled_nor_sorted(spark: Any, tmp_path: Path) -> None:
     write_compacted(Shape(records=20_000, run="broken", logs=4, lost_one=2), tmp_path / "broken")
-    history = load(spark, sources(spark, [tmp_path / "broken"]))
+    history = examined(spark, tmp_path / "broken")
     lost = [check for check in CHECKS if check.name == "lost-write"]
     first = spark.sql(_statement({}, 8), table=_hits(FACTS["values"](history), lost))
     assert sum(row.in_log for row in first.collect()) > 4_000

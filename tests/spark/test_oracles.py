@@ -30,6 +30,8 @@ HISTORIES = {
     "queue_history": 600,
     "transaction_history": 600,
     "added_history": 600,
+    "group_history": 600,
+    "compacted_history": 600,
 }
 """What Hypothesis draws depends on the modules that are loaded, because it also draws constants of their code: of 300
 histories of queues, 26, 9 or 0 had a redelivery, by the tests that were selected."""

@@ -135,5 +135,5 @@ def test_a_member_that_was_paused_after_its_copies_explains_those_of_another_one
         row = {"process": NEMESIS, "type": "info", "topic": None, "partition": None}
         s.operation("pause-client", at=at, value=json.dumps(value), **row)
     (cause,) = judged({"r": s}, checks=[DUPLICATE_COPY])["r"].causes
-    assert (cause.kind, cause.faults) == ("work after the partition was lost", ("e1",))
+    assert (cause.name, cause.faults) == ("work after the partition was lost", ("e1",))
     assert cause.steps[-1].text == "the first duplicate-copy, sent by process 5 and process 6"

@@ -14,7 +14,7 @@ KEY = st.sampled_from([None, 4, 4, 5, 5])
 TOMBSTONE = st.sampled_from([False, None, True, True])
 TRANSACTION = st.sampled_from([None, None, 70])
 RARELY = st.sampled_from([0] * 19 + [1])
-POLICY = st.sampled_from(["compact"] * 4 + ["delete"])
+POLICY = st.sampled_from(["compact"] * 3 + ["delete"] + ["compact,delete"] * 2)
 LAG = st.sampled_from([{}] * 4 + [{"min_compaction_lag_ms": "0"}, {"min_compaction_lag_ms": "86400000"}])
 CHANGES = st.sampled_from([
     *[[]] * 4,
@@ -60,7 +60,7 @@ def compacted_history(draw: st.DrawFn, story: Any) -> Any:
             process=3,
             at=draw(SPAN),
             partition=partition,
-            start_offset=draw(st.sampled_from([0, 0, 0, 2])),
+            start_offset=draw(st.sampled_from([0, 0, 2, 3])),
             end_offset=draw(st.integers(2, 6)),
         )
     return spread(s)

@@ -11,7 +11,7 @@ from tests.support.random_histories.transactions import OFFSET, SPAN, TIME
 from tests.support.stories.groups import commit, died, member
 
 ABORTED, OPEN = 1 << 40, 1 << 40 | 1
-VALUE = st.sampled_from([None] * 6 + [ABORTED, OPEN])
+VALUE = st.sampled_from([None] * 10 + [ABORTED, OPEN])
 """None: the payload is not of the run, but shows that a record is there."""
 
 
@@ -53,18 +53,20 @@ def group_history(draw: st.DrawFn, story: Any) -> Any:
         commit(s, process, draw(OFFSET), draw(SPAN), group=group(process), **more)
     for value, kind in ((ABORTED, "fail"), (OPEN, "info")):
         s.send(value, None, at=(0, 1), type=kind, transaction=70)
+    op, before = 1000, None
     for number in range(draw(st.integers(3, 12))):
-        s.poll(
-            draw(VALUE),
-            draw(OFFSET),
-            at=draw(SPAN),
-            op=1000 + number // 2,
-            process=draw(st.sampled_from([5, 5, 6, 6, 7, 20])),
-            partition=draw(here),
-            assignment=draw(st.sampled_from([1, 1, 2])),
-            committed=draw(st.booleans()) if is_careful is None else True,
-            generation=draw(generations),
-        )
+        value, offset, at = draw(VALUE), draw(OFFSET), draw(SPAN)
+        poll = {
+            "process": draw(st.sampled_from([5, 5, 6, 6, 7, 20])),
+            "partition": draw(here),
+            "assignment": draw(st.sampled_from([1, 1, 2])),
+            "committed": draw(st.booleans()) if is_careful is None else True,
+            "generation": draw(generations),
+        }
+        # All records of a poll have one reader, in one generation.
+        op += number % 2 == 0 or {**poll, "partition": 0} != before
+        before = {**poll, "partition": 0}
+        s.poll(value, offset, at=at, op=op, **poll)
     for process in draw(st.lists(processes, unique=True, max_size=1)):
         died(s, process, draw(TIME))
     if draw(st.integers(0, 3)) == 0:

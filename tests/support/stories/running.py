@@ -27,11 +27,11 @@ def missed_its_write(s: Any) -> Any:
 
 
 def went_on_as_soon_as_it_had_read(s: Any) -> Any:
-    return _missed(s, later=30)
+    return _missed(s, later=31)
 
 
 def may_still_record_its_polls(s: Any) -> Any:
-    return _missed(s, later=29)
+    return _missed(s, later=30)
 
 
 def wrote_a_minute_ago(s: Any) -> Any:
@@ -114,19 +114,19 @@ def _again(s: Any, since: int, *, kind: str = "accept", first: int = 1, count: i
 
 
 def delivered_again(s: Any) -> Any:
-    return _again(s, 13 * S)
+    return _again(s, 13 * S + 1)
 
 
 def delivered_again_too_early(s: Any) -> Any:
-    return _again(s, 13 * S - 1)
+    return _again(s, 13 * S)
 
 
 def counted_once_only(s: Any) -> Any:
-    return _again(s, 13 * S, kind="release", first=2)
+    return _again(s, 13 * S + 1, kind="release", first=2)
 
 
 def counted_once_only_too_early(s: Any) -> Any:
-    return _again(s, 13 * S - 1, kind="release", first=2)
+    return _again(s, 13 * S, kind="release", first=2)
 
 
 def counted_right(s: Any) -> Any:
