@@ -13,6 +13,7 @@ import pytest
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cli import main as cli
+from tests.support.processes import is_alive
 from tests.support.real_cluster import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -97,6 +98,6 @@ def test_killed_session_is_swept_at_the_next_start_and_its_history_can_be_judged
 
 def _wait_gone(processes: list[psutil.Process]) -> None:
     def alive() -> list[int]:
-        return [each.pid for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+        return [each.pid for each in processes if is_alive(each)]
 
     Retrying(stop=stop_after_delay(60), wait=wait_fixed(0.2), retry=retry_if_result(bool))(alive)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pytest_kafkacheck.cluster.docker import reaper
@@ -22,6 +21,7 @@ from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
 from tests.support.foreign_cluster import two_nodes
+from tests.support.processes import is_alive
 from tests.support.real_cluster import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(7200)]
@@ -127,7 +127,7 @@ def test_a_kill_at_any_moment_leaves_nothing(
         moments.append(_last_line(project))
         left += bool(owned(running.pid))
         # They notice the end of their session, or the kernel ends them. A guardian mends the cluster first.
-        wait_until(lambda each=processes: not any(map(_is_alive, each)), limit=120)
+        wait_until(lambda each=processes: not any(map(is_alive, each)), limit=120)
         reaper.sweep(client)  # every start begins with this
         time.sleep(0.5)  # the engine may still complete a request of the dead client
         reaper.sweep(client)
@@ -145,7 +145,3 @@ def _says(folder: Path, text: str) -> bool:
 
 def _last_line(folder: Path) -> str:
     return (folder / "said").read_text().splitlines()[-1]
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)

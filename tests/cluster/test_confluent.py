@@ -190,7 +190,8 @@ def test_a_reader_goes_on_after_a_topic_with_higher_epochs_was_created_again(
     for op in range(5):
         writer.send(op, log, b"before")
     poll_until(reader, lambda polled: len(polled) == 5)
-    assert writer.leader_epoch(log) == reader.leader_epoch(log) >= 1
+    # A producer waits only 0.5 s for the answer of a broker.
+    wait_until(lambda: writer.leader_epoch(log) == reader.leader_epoch(log) >= 1)
     writer.close(5)
     cluster.kafka.recreate(topic)
     reader.seek(log, 0)

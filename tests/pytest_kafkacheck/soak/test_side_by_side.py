@@ -22,6 +22,7 @@ from pytest_kafkacheck.soak.side_by_side import run_side_by_side
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder
 from tests.support.fake_lab import FakeLab, at_once, shows
+from tests.support.processes import is_alive
 from tests.support.soak_process import CLUSTERS, PLAN, ROUNDS
 
 COMMAND = ("-m", "tests.support.soak_process")
@@ -126,8 +127,4 @@ def test_they_die_with_the_process_that_was_killed(tmp_path: Path) -> None:
     finally:
         parent.kill()
         parent.wait()
-    assert wait_until(lambda: not any(map(alive, children)), limit=10)
-
-
-def alive(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    assert wait_until(lambda: not any(map(is_alive, children)), limit=10)
