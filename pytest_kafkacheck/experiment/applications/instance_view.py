@@ -64,7 +64,7 @@ class BrokersInstanceView:
         self._positions: Mapping[Log, int | None] = {}
         self._before: dict[Log, int] = {}
         """The first positions that are known since the instance began, or got the partition."""
-        self.seen = f"{self._name} has no partition yet"
+        self.seen = f"{self._name} was not looked at yet"
 
     def wait(self, limit: float) -> bool:
         if not self._turn.acquire(timeout=limit):
@@ -82,8 +82,10 @@ class BrokersInstanceView:
             return False
         self._catch_up()
         if not self._owned:
+            self.seen = f"{self._name} has no partition"
             time.sleep(STEP)
             return False
+        self.seen = f"{self._name} has {len(self._owned)} partitions, and nothing of {self._moment} was seen"
         if self._moment in ("uncommitted-output", "open-transaction"):
             return self._sight().comes or self._wait_outputs(limit)
         is_suspect = {
