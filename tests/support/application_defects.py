@@ -16,6 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzers.causes.explainers.application_words import OUTSIDE
+from analyzers.causes.explainers.late_outputs import REVOKED
+from analyzers.causes.explainers.lost_outputs import BEFORE_WORK, IGNORED, TIMER, UNFLUSHED
+from analyzers.causes.explainers.reordered_outputs import OVERLAP
+from analyzers.causes.explainers.repeated_outputs import AFTER_OUTPUT
+from analyzers.causes.kind import CauseKind
 from nemesis.event import Event
 from pytest_kafkacheck import cut_clients, kill, pause
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -30,40 +36,43 @@ MENDED = "mended"
 
 @dataclass(frozen=True, kw_only=True)
 class Defect:
-    """application, twin: file and arguments. cause, remedy: what the story of a run says, as regular expressions."""
+    """application, twin: file and arguments. cause: the only one that a run may have; the story says its remedy.
+    step: what the story says of this run, as a regular expression."""
 
     name: str
     application: tuple[str, ...]
     twin: tuple[str, ...]
     guarantee: Guarantee = "at-least-once"
     finds: frozenset[str] = frozenset({"missing-output"})
-    cause: str
-    remedy: str
+    cause: CauseKind
+    step: str
 
 
 def _with_flag(file: str) -> dict[str, tuple[str, ...]]:
     return {"application": (file,), "twin": (file, MENDED)}
 
 
+POSITION = r"position [\d,]+ of orders\S* was committed"
+
 DEFECTS: tuple[Defect, ...] = (
     Defect(
         name="commits without flush",
         **_with_flag("unflushed.py"),
-        cause=r"position [\d,]+ of \S+ was committed .*before .*acknowledged",
-        remedy=r"flush.*before the commit",
+        cause=UNFLUSHED,
+        step=rf"{POSITION} before its outputs were acknowledged: the inputs? at",
     ),
     Defect(
         name="commits before the work",
         application=("hasty.py", "0.3"),
         twin=("copier.py", "0.3"),
-        cause=r"position [\d,]+ of \S+ was committed .*before .*(written|acknowledged)",
-        remedy=r"(flush|deliver).*before the commit",
+        cause=BEFORE_WORK,
+        step=rf"{POSITION} before its outputs were sent, usually [\d.]+ m?s later",
     ),
     Defect(
         name="timer commits, thread works",
         **_with_flag("background.py"),
-        cause=r"committed by (a )?timer",
-        remedy=r"enable\.auto\.commit",
+        cause=TIMER,
+        step=rf"{POSITION} by timer, every [\d.]+ s, before its outputs were acknowledged",
     ),
     Defect(
         name="commits after the output",
@@ -71,14 +80,14 @@ DEFECTS: tuple[Defect, ...] = (
         twin=("exactly_once.py", "0.3"),
         guarantee="exactly-once",
         finds=frozenset({"duplicate-output"}),
-        cause=r"before .*commit",
-        remedy=r"transaction",
+        cause=AFTER_OUTPUT,
+        step=r"were written, before the commit: .* committed when app:\d was killed",
     ),
     Defect(
         name="ignores delivery errors",
         **_with_flag("careless.py"),
-        cause=r"(send|sends) .*fail|never appeared",
-        remedy=r"error",
+        cause=IGNORED,
+        step=rf"{POSITION} all the same: the sends of [\d,]+ inputs? failed, as app:\d printed",
     ),
     Defect(
         name="positions outside of the transaction",
@@ -86,24 +95,24 @@ DEFECTS: tuple[Defect, ...] = (
         twin=("exactly_once.py",),
         guarantee="exactly-once",
         finds=frozenset({"duplicate-output", "missing-output"}),
-        cause=r"positions? .*not part of the transaction",
-        remedy=r"send_offsets_to_transaction|sendOffsetsToTransaction",
+        cause=OUTSIDE,
+        step=r"in a transaction that ended, and their positions are not part of it|in one that never took effect",
     ),
     Defect(
         name="several threads write",
         **_with_flag("pooled.py"),
         guarantee="order-per-key",
         finds=frozenset({"reordered-output"}),
-        cause=r"overlap",
-        remedy=r"key",
+        cause=OVERLAP,
+        step=r"two sends of key-\d+ overlapped",
     ),
     Defect(
         name="no rebalance listener",
         **_with_flag("unaware.py"),
         guarantee="exactly-once",
         finds=frozenset({"duplicate-output"}),
-        cause=r"after",
-        remedy=r"revoke",
+        cause=REVOKED,
+        step=r"the old owner, app:\d, wrote [\d,]+ outputs? of it after that",
     ),
 )
 
@@ -146,7 +155,8 @@ def shown(run: Run, defect: Defect, *, mended: bool) -> tuple[bool, bool, bool]:
     found = {each.anomaly for each in run.verdict.findings if each.severity == "invalid"}
     story = " ".join(run.text().split())
     is_found = run.result == "invalid" and bool(found & defect.finds) and found <= defect.finds
-    return is_found, bool(re.search(defect.cause, story)), bool(re.search(f"try .*({defect.remedy})", story))
+    is_only = [each.name for each in run.verdict.causes] == [defect.cause.name]
+    return is_found, is_only and bool(re.search(defect.step, story)), f"try {defect.cause.change}" in story
 
 
 def measured(harness: Harness, runs: int, folder: Path, only: str) -> Iterator[str]:
