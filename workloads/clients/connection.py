@@ -8,6 +8,7 @@ isolated (`workloads.clients.network_gate`).
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -20,6 +21,11 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from workloads.clients.network_gate import GATE
 from workloads.clients.security import Security
+
+_CLASSES = threading.Lock()
+"""kafka-python 3.0.12 makes the class for a version of a response when one is first read, and refers to it weakly.
+Where two threads do so at once, it may keep one class and refer to the other, and each later answer is a
+ReferenceError."""
 
 
 class Address(NamedTuple):
@@ -121,6 +127,8 @@ class Connection:
     def _ask(self, request: Any, deadline: float) -> Any:
         what = type(request).__name__
         self._protocol.send_request(request)
+        with _CLASSES:
+            request.header.get_response_class()
         self._pass_gate(deadline, what)
         self._socket.settimeout(self._left(deadline, what))
         self._socket.sendall(self._protocol.send_bytes())
