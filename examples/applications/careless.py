@@ -1,4 +1,5 @@
-"""As copier.py, with a flaw: it logs an invoice that could not be sent, and goes on. Its order stays without one.
+"""As copier_confluent.py, with a flaw: it logs an invoice that could not be sent, and goes on. Its order stays
+without one.
 
 With `mended` as its last argument, such an error ends it, before it has committed its positions.
 
@@ -12,7 +13,7 @@ import logging
 import signal
 import sys
 
-from kafka import KafkaConsumer, KafkaProducer
+from confluent_kafka import Consumer, KafkaException, Producer
 
 bootstrap, source, sink, group, client, *rest = sys.argv[1:]
 mended = rest == ["mended"]
@@ -27,41 +28,51 @@ def stop(*_):
 
 
 signal.signal(signal.SIGTERM, stop)
-consumer = KafkaConsumer(
-    source,
-    bootstrap_servers=bootstrap.split(","),
-    group_id=group,
-    client_id=client,
-    enable_auto_commit=False,
-    auto_offset_reset="earliest",
-    session_timeout_ms=6000,
-    heartbeat_interval_ms=1000,
-    max_poll_records=50,
+consumer = Consumer(
+    {
+        "bootstrap.servers": bootstrap,
+        "client.id": client,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "session.timeout.ms": 6000,
+        "heartbeat.interval.ms": 1000,
+    }
 )
-producer = KafkaProducer(
-    bootstrap_servers=bootstrap.split(","),
-    client_id=client,
-    acks="all",
-    enable_idempotence=True,
-    request_timeout_ms=2000,
-    delivery_timeout_ms=4000,
-    max_block_ms=4000,
+producer = Producer(
+    {
+        "bootstrap.servers": bootstrap,
+        "client.id": client,
+        "enable.idempotence": True,
+        "message.timeout.ms": 4000,
+    }
 )
-while running:
-    batches = consumer.poll(timeout_ms=200)
-    invoices = [
-        producer.send(sink, key=order.key, value=json.dumps({"of": json.loads(order.value)["id"]}).encode())
-        for orders in batches.values()
-        for order in orders
-    ]
-    for invoice in invoices:
-        try:
-            invoice.get(timeout=10)
-        except Exception as error:
-            if mended:
-                sys.exit(f"an invoice could not be sent: {error}")
-            log.warning("an invoice could not be sent: %s", error)
-    if invoices:
-        consumer.commit()
-consumer.close()
-producer.close()
+failed = []
+
+
+def delivered(error, _):
+    if error is not None:
+        log.warning("an invoice could not be sent: %s", error)
+        failed.append(error)
+
+
+try:
+    consumer.subscribe([source])
+    while running:
+        orders = consumer.consume(num_messages=50, timeout=0.2)
+        for order in orders:
+            if order.error():
+                raise KafkaException(order.error())
+            invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
+            producer.produce(sink, key=order.key(), value=invoice, on_delivery=delivered)
+        if not orders:
+            continue
+        if producer.flush(30):
+            sys.exit("the brokers did not answer for all invoices within 30 s")
+        if mended and failed:
+            raise KafkaException(failed[0])
+        consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
+except KafkaException as error:
+    sys.exit(str(error))
+finally:
+    consumer.close()
