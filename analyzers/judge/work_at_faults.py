@@ -226,15 +226,26 @@ an instance had before; and the acknowledged sends."""
 _IN_WINDOW = "started <= at and coalesce(ended, at) >= at"
 """Of a life: whether it had begun, and had not ended, when the fault began."""
 
+_OF_GROUP = "(`group` = of_group or startswith(`group`, concat(of_group, '-')))"
+"""Of a group: whether the fault named it. The groups of a run have the number of the run behind their name."""
+
 _INSTANCES = f"""
-    with {_STRUCK}, {COMMITTED}, targets as (
-        select /*+ BROADCAST(struck) */ run, event, process, at, started, died, concat(role, ':', instance) as owner
-        from known join struck using (run)
+    with {_STRUCK}, {COMMITTED}, named as (
+        select run, collect_set(`group`) as groups
+        from (
+            select run, `group` from {{operations}} where f = 'pipeline' union all
+            select run, get_json_object(value, '$.group') from {{observations}} where kind in ('group', 'group_log')
+        ) group by run
+    ), targets as (
+        select /*+ BROADCAST(struck), BROADCAST(named) */ run, event, process, at, started, died,
+            concat(role, ':', instance) as owner
+        from known join struck using (run) left join named using (run)
         where instance is not null and (
-            array_contains(processes, process) or f in ('rebalance', 'cut-clients') and {_IN_WINDOW}
+            array_contains(processes, process) or f = 'cut-clients' and {_IN_WINDOW}
+            or f = 'rebalance' and {_IN_WINDOW} and exists(groups, `group` -> {_OF_GROUP})
         )
     ), samples as (
-        select run, topic, partition, time, said.owner, said.member, said.session_timeout
+        select run, topic, partition, time, kind, said.owner, said.member, said.generation, said.session_timeout
         from (
             select run, topic, partition, time, kind,
                 from_json(value, 'owner string, member string, generation int, session_timeout int') as said
@@ -245,21 +256,21 @@ _INSTANCES = f"""
             lead(owner) over log as next_owner, lead(time, 2) over log as next_until
         from (
             select *, lag(struct(owner, member)) over (
-                partition by run, topic, partition order by time
+                partition by run, topic, partition order by time, kind, generation
             ) as before
             from samples
         )
         where not struct(owner, member) <=> before
-        window log as (partition by run, topic, partition order by time)
+        window log as (partition by run, topic, partition order by time, kind, generation)
     ), members as (
         select run, member, min(since) as born from turns where member is not null group by run, member
     ), had as (
         select /*+ BROADCAST(targets), BROADCAST(members) */ run, event, process, at, topic, partition, since, until,
-            next_owner, next_until, born > started as is_alive, died
+            next_owner, next_until, born > started as is_alive, if(born > started, until, least(until, died)) as lost
         from turns join targets using (run, owner) join members using (run, member)
     ), times as (
-        select run, event, process, max(if(since <= at, if(is_alive, until, least(until, died)), null)) as gone,
-            min(if(since > at, since, null)) as back
+        select run, event, process, max(lost) filter (where since <= at and lost <= at) as gone,
+            min(since) filter (where is_alive and since > at) as back
         from had group by run, event, process
     ), owned as (
         select distinct run, event, process, at, topic, partition from had
@@ -269,7 +280,7 @@ _INSTANCES = f"""
         )
     ), positions as (
         select /*+ BROADCAST(owned) */ run, event, process, at, topic, partition,
-            coalesce(max_by(position, time) filter (where time <= at), 0) as position
+            coalesce(max_by(position, struct(time, position)) filter (where time <= at), 0) as position
         from owned left join committed_positions using (run, topic, partition)
         group by run, event, process, at, topic, partition
     ), watched as (
@@ -281,7 +292,7 @@ _INSTANCES = f"""
             join targets using (run) left anti join watched using (run)
     ), made as (
         select run, cast(get_json_object(value, '$.source') as bigint) as value,
-            min(cast(get_json_object(value, '$.written') as bigint)) as written
+            min(cast(get_json_object(value, '$.written') as bigint)) as written, true as is_made
         from {{operations}} where f = 'output' group by run, get_json_object(value, '$.source')
     ), waiting as (
         select /*+ BROADCAST(p) */ run, event, process, at, position, offset, value
@@ -290,7 +301,7 @@ _INSTANCES = f"""
     ), flying as (
         select run, event, process, count(*) as in_flight
         from waiting left join made using (run, value)
-        where offset >= position or written > at or position = {ENDLESS} and written is null
+        where offset >= position or written > at or position = {ENDLESS} and is_made is null
         group by run, event, process
     ), owning as (
         select run, event, process, count(*) as owned from owned group by run, event, process
@@ -315,7 +326,7 @@ _OTHERS = f"""
         from known join struck using (run) left join joined using (run, process)
         where instance is null and (
             array_contains(processes, process) or f = 'cut-clients' and {_IN_WINDOW}
-            or f = 'rebalance' and {_IN_WINDOW} and (`group` = of_group or startswith(`group`, concat(of_group, '-')))
+            or f = 'rebalance' and {_IN_WINDOW} and {_OF_GROUP}
         )
     ), done as (
         select /*+ BROADCAST(targets) */ run, event, process,
@@ -343,7 +354,10 @@ _OTHERS = f"""
         where topic is not null and mark = 'assigned' and time > coalesce(quit, -1)
     ), positions as (
         select /*+ BROADCAST(owned) */ run, event, process, at, topic, partition,
-            coalesce(max_by(end_offset, completed) filter (where completed <= at), first(start_offset), 0) as position
+            coalesce(
+                max_by(end_offset, struct(completed, end_offset)) filter (where completed <= at),
+                first(start_offset), 0
+            ) as position
         from owned left join (
             select run, topic, partition, `group`, completed, end_offset from {{operations}}
             where f = 'commit' and type = 'ok'
