@@ -28,6 +28,9 @@ OF_APPLICATIONS: Mapping[str, str] = {
 }
 """By fault of clients, its name where it acts on a user's application: that of the function in the schedule."""
 
+REASONS = ("unresolved", "skipped", "trigger", "seen_instead", "proof", "nothing", "ended_early")
+"""Texts of the evidence of a fault that say why it had no effect."""
+
 _INSTANCE = re.compile(r"\S+:\d+")
 
 
@@ -63,6 +66,8 @@ class Stage:
     """Of the fault, as in the schedule. Empty also for a history of an earlier version, which did not record them."""
     aimed_at: str | None = None
     """Only of an injection: the instance of an application that was seen at the moment for which the fault waited."""
+    reason: str = ""
+    """Of what its evidence says in words, why it had no effect."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +144,8 @@ class FaultEvent:
         if self.inject is None:
             yield f"{what} has no record of its injection."
         elif not self.took_effect:
-            yield f"{what} did not take effect when injected, so it was not exercised."
+            why = f": {self.inject.reason}" if self.inject.reason else ""
+            yield f"{what} did not take effect when injected, so it was not exercised{why}."
         if self.heal is None:
             yield f"{what} has no record of its healing: the cluster may not have recovered."
         elif not self.heal.effective:
@@ -211,6 +217,7 @@ def parse(row: Row) -> tuple[str, Stage, str]:
             planned=_optional_number("planned", value.get("planned")),
             options=dict(value.get("options", {})),
             aimed_at=_instance(value.get("evidence")),
+            reason="" if value["effective"] else _reason(value.get("evidence")),
         )
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise ValueError(
@@ -230,6 +237,11 @@ def _instance(evidence: object) -> str | None:
     met = evidence.get("met") if isinstance(evidence, Mapping) else None
     instance = met.get("instance") if isinstance(met, Mapping) else None
     return instance if isinstance(instance, str) else None
+
+
+def _reason(evidence: object) -> str:
+    said = evidence if isinstance(evidence, Mapping) else {}
+    return "; ".join(said[name] for name in REASONS if isinstance(said.get(name), str))
 
 
 def _optional_number(name: str, value: object) -> int | None:

@@ -259,6 +259,16 @@ def test_an_event_without_proof_is_in_doubt(of: FaultEvent, sentences: list[str]
     assert list(of.doubts()) == sentences
 
 
+def test_the_reason_of_the_evidence_is_given() -> None:
+    waited = {"trigger": "in-flight:app:0 did not come within 15 s", "seen_instead": "app:0 has no partition"}
+    (of,) = fault_events(
+        [row(effective=False, evidence=waited), row(stage="heal", evidence={"nothing": "x"})]
+    )
+    assert [*of.doubts()] == [
+        NOT_INJECTED.replace("exercised.", "exercised: " + "; ".join(waited.values()) + ".")
+    ]
+
+
 def test_lateness_counts_each_stage_that_has_a_time() -> None:
     on_time, late = stage(planned=10), stage(10 + LATE + 1, planned=10)
     assert [*lateness([event(None, late)])] == [
