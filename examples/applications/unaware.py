@@ -1,8 +1,7 @@
-"""As exactly_once.py, with a thread that makes the invoices, and with a flaw: it has no rebalance listener. While
-another instance begins with a partition, the thread goes on with orders of it, and commits them, too.
+"""As exactly_once.py, with orders that wait in memory, and with a flaw: it has no rebalance listener. While another
+instance begins with a partition, it goes on with orders of it that wait, and commits them, too.
 
-With `mended` as its last argument, it lets the thread finish what it has in hand before it gives partitions back, and
-leaves what waits to the others.
+With `mended` as its last argument, it drops the orders of partitions that it gives back.
 
 Usage: unaware.py BOOTSTRAP SOURCE SINK GROUP CLIENT [mended]
 """
@@ -10,10 +9,8 @@ Usage: unaware.py BOOTSTRAP SOURCE SINK GROUP CLIENT [mended]
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
-import threading
 import time
 from collections import deque
 
@@ -23,13 +20,14 @@ bootstrap, source, sink, group, client, *rest = sys.argv[1:]
 mended = rest == ["mended"]
 LIMIT = 5.0
 """Seconds for one call."""
-WORK = 0.3
+BATCH_LIMIT = 8
+"""Seconds for a batch, and for leaving the group, see exactly_once.py."""
+WORK = 0.2
 """Seconds for a batch."""
-MOST = 3
-"""Batches that may wait for the thread."""
+BATCH = 20
+MOST = 400
+"""Orders that may wait."""
 waiting: deque = deque()
-in_hand = threading.Lock()
-"""Held by the thread while it makes the invoices of a batch."""
 running = True
 
 
@@ -55,27 +53,15 @@ consumer = Consumer(
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "isolation.level": "read_committed",
+        "partition.assignment.strategy": "cooperative-sticky",  # what an instance keeps, it goes on with
         "session.timeout.ms": 6000,
         "heartbeat.interval.ms": 1000,
     }
 )
 
 
-def work():
-    try:
-        while running or waiting:
-            with in_hand:
-                if waiting:
-                    process(waiting.popleft())
-            time.sleep(0.01)
-    except KafkaException as error:
-        print(error, flush=True)
-        os._exit(1)  # its supervisor starts it again, and the next process aborts the transaction
-
-
 def process(orders):
-    if not orders:
-        return
+    signal.alarm(BATCH_LIMIT)
     producer.begin_transaction()
     positions = {}
     for order in orders:
@@ -86,39 +72,32 @@ def process(orders):
     after = [TopicPartition(*log, offset) for log, offset in positions.items()]
     producer.send_offsets_to_transaction(after, consumer.consumer_group_metadata(), LIMIT)
     producer.commit_transaction(LIMIT)
+    signal.alarm(0)
 
 
-def give_back(_, revoked):
-    """The partitions still belong to this instance."""
-    gone = {(each.topic, each.partition) for each in revoked}
-    with in_hand:
-        for orders in waiting:
-            orders[:] = [order for order in orders if (order.topic(), order.partition()) not in gone]
+def drop(_, gone):
+    """The next owner begins behind the last transaction, so it reads these orders."""
+    logs = {(each.topic, each.partition) for each in gone}
+    kept = [order for order in waiting if (order.topic(), order.partition()) not in logs]
+    waiting.clear()
+    waiting.extend(kept)
 
 
-def lose(*_):
-    """The partitions belong to other instances already."""
-    os._exit(1)
-
-
-worker = threading.Thread(target=work)
 try:
     producer.init_transactions(LIMIT)
-    worker.start()
-    consumer.subscribe([source], **({"on_revoke": give_back, "on_lost": lose} if mended else {}))
+    consumer.subscribe([source], **({"on_revoke": drop, "on_lost": drop} if mended else {}))
     while running:
-        if len(waiting) >= MOST:
-            consumer.pause(consumer.assignment())
-            while running and waiting:
-                waiting.extend([[order] for order in consumer.consume(num_messages=1, timeout=0.05)])
-            consumer.resume(consumer.assignment())
-        orders = consumer.consume(num_messages=50, timeout=0.2)
-        if any(order.error() for order in orders):
-            raise KafkaException(orders[-1].error())
-        if orders:
-            waiting.append(orders)
+        # A call with a limit of 0 also takes part in a rebalance, and may give partitions back.
+        most = min(MOST - len(waiting), 50)
+        orders = consumer.consume(num_messages=most, timeout=0 if waiting else 0.2) if most else []
+        for order in orders:
+            if order.error():
+                raise KafkaException(order.error())
+        waiting.extend(orders)
+        if waiting:
+            process([waiting.popleft() for _ in range(min(BATCH, len(waiting)))])
 except KafkaException as error:
-    print(error, flush=True)
-    os._exit(1)
-worker.join()
-consumer.close()
+    sys.exit(str(error))
+finally:
+    signal.alarm(BATCH_LIMIT)
+    consumer.close()
