@@ -216,13 +216,7 @@ class RunEvidence:
         if first is None:
             return []
         end = first if last is None else last
-        return [
-            event
-            for event in self.events
-            if event.began is not None
-            and event.began <= end
-            and (event.ended is None or event.ended >= first)
-        ]
+        return [event for event in self.events if event.active_between(first, end)]
 
 
 @dataclass(frozen=True, kw_only=True)

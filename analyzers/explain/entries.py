@@ -86,7 +86,7 @@ def leader_entries(rows: Sequence[Row], first: int, labels: Labels) -> Iterator[
 def fault_entries(events: Sequence[FaultEvent], first: int, last: int) -> Iterator[Entry]:
     """Of the faults that were active at some time between `first` and `last` (ns)."""
     for event in events:
-        if event.began is None or event.began > last or (event.ended is not None and event.ended < first):
+        if event.began is None or not event.active_between(first, last):
             continue
         who, name, heal = f"fault {event.event}", event.name(), event.heal
         yield Entry(time=event.began, order=0, who=who, what=f"{name}: possibly active from here on")

@@ -31,6 +31,9 @@ OF_APPLICATIONS: Mapping[str, str] = {
 REASONS = ("unresolved", "skipped", "trigger", "seen_instead", "proof", "nothing", "ended_early")
 """Texts of the evidence of a fault that say why it had no effect."""
 
+GIVEN_UP = ("unresolved", "skipped", "seen_instead")
+"""Those of one that was not injected at all."""
+
 _INSTANCE = re.compile(r"\S+:\d+")
 
 
@@ -67,7 +70,9 @@ class Stage:
     aimed_at: str | None = None
     """Only of an injection: the instance of an application that was seen at the moment for which the fault waited."""
     reason: str = ""
-    """Of what its evidence says in words, why it had no effect."""
+    """Of what its evidence says in words, why it had no effect, if it had none."""
+    given_up: bool = False
+    """Only of an injection: whether there was none, as for a fault whose trigger did not come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,11 +124,13 @@ class FaultEvent:
 
     def active(self, time: int) -> bool:
         """Whether the fault may have been active: from the start of its injection to the end of its healing."""
-        return self.began is not None and self.began <= time and (self.ended is None or time <= self.ended)
+        return self.active_between(time, time)
 
     def active_between(self, first: int, last: int) -> bool:
         """Whether `active` at any time from the first to the last one."""
-        return self.began is not None and self.began <= last and (self.ended is None or first <= self.ended)
+        if self.inject is None or self.inject.given_up:
+            return False
+        return self.inject.invoked <= last and (self.ended is None or first <= self.ended)
 
     def surely_active(self, time: int) -> bool:
         """Whether the fault was certainly active."""
@@ -217,7 +224,8 @@ def parse(row: Row) -> tuple[str, Stage, str]:
             planned=_optional_number("planned", value.get("planned")),
             options=dict(value.get("options", {})),
             aimed_at=_instance(value.get("evidence")),
-            reason="" if value["effective"] else _reason(value.get("evidence")),
+            reason=_reason(value.get("evidence")),
+            given_up=_was_given_up(value.get("evidence")),
         )
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise ValueError(
@@ -242,6 +250,10 @@ def _instance(evidence: object) -> str | None:
 def _reason(evidence: object) -> str:
     said = evidence if isinstance(evidence, Mapping) else {}
     return "; ".join(said[name] for name in REASONS if isinstance(said.get(name), str))
+
+
+def _was_given_up(evidence: object) -> bool:
+    return isinstance(evidence, Mapping) and any(name in evidence for name in GIVEN_UP)
 
 
 def _optional_number(name: str, value: object) -> int | None:

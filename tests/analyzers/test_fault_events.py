@@ -267,6 +267,9 @@ def test_the_reason_of_the_evidence_is_given() -> None:
     assert [*of.doubts()] == [
         NOT_INJECTED.replace("exercised.", "exercised: " + "; ".join(waited.values()) + ".")
     ]
+    assert not of.active(15), "nothing was injected, so nothing explains findings"
+    (tried,) = fault_events([row(effective=False, evidence={"proof": "not seen"})])
+    assert tried.active(15)
 
 
 def test_lateness_counts_each_stage_that_has_a_time() -> None:

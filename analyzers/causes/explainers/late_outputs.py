@@ -89,9 +89,8 @@ def revoked_steps(
     faults = [
         event
         for event in run.events
-        if event.fault in ENDING | HOLDING and event.began is not None
-        and event.began <= turn.time and (event.ended or turn.time) >= turn.time - BEFORE
-    ][-MOST_FAULTS:]  # fmt: skip
+        if event.fault in ENDING | HOLDING and event.active_between(turn.time - BEFORE, turn.time)
+    ][-MOST_FAULTS:]
     made = len(_written(log, old, turn, application)) or len(by_turn[log, old, turn])
     end = f"; the last at {run.moment(times[-1])}" if len(times) > 1 else ""
     steps = [

@@ -120,11 +120,7 @@ def _break(one: Input, application: Application, run: RunEvidence) -> Break | No
     if following is not None and following.time > second:
         following = None
     end = next((each for each in ends_of(turn.owner, first, run) if each.time <= second), None)
-    held = [
-        event
-        for event in faults_of(turn.owner, run, HOLDING)
-        if event.began is not None and event.began <= second and (event.ended is None or event.ended >= first)
-    ]
+    held = [event for event in faults_of(turn.owner, run, HOLDING) if event.active_between(first, second)]
     if end is not None:
         time, event, text = end.time, end.event, end.text
     elif following is not None:
