@@ -197,9 +197,7 @@ class RunEvidence:
 
     def settings_of(self, extents: Iterable[Extent]) -> dict[str, str]:
         """Those that the clients which the findings name have in common, and those of the topics."""
-        named = [
-            self.producers.get(each, {}) for each in sorted({p for one in extents for p in one.processes})
-        ]
+        named = [self.producers.get(each, {}) for each in {p for one in extents for p in one.processes}]
         return {**self.settings, **common(named)}
 
     def at(self, time: int | None) -> float | None:

@@ -80,11 +80,11 @@ def _logged(lines: Sequence[LogLine], extents: Sequence[Extent], run: RunEvidenc
     """A broker logged that it truncates to an offset at or below one that is lost, after that was acknowledged."""
     for each in _losses(extents):
         acked = run.at(each.first)
-        if each.high is None or acked is None:
+        if acked is None:
             continue
         for line in lines:
             cut = _cut(line, lines)
-            if cut is None or line.time < acked or not _overlaps(cut, each):
+            if cut is None or line.time <= acked or not _overlaps(cut, each):
                 continue
             told = [*_election(line, lines), line]
             steps = tuple(Step(time=other.time, text=_text(other)) for other in told)

@@ -79,6 +79,15 @@ def test_the_cut_of_a_leader_with_the_most_findings_comes_first() -> None:
     assert (cause.election.leader, cause.election.epoch) == (2, 1)
 
 
+def test_the_last_sample_before_a_cut_counts_also_if_it_showed_nothing_new() -> None:
+    """From 6 to 8 s, broker 1 went on to lead, and its high watermark grew."""
+    before, last = sample(6, 1, 1, 0, 5, mark=5), sample(8, 1, 1, 0, 20, mark=20)
+    of = [Change(before=None, after=before), Change(before=last, after=sample(9, 1, 2, 1, 10))]
+    cause = cut(LOST, of={LOG: of})
+    assert cause is not None
+    assert cause.circumstances == ()
+
+
 def test_of_two_cuts_the_larger_comes_first_and_of_equal_ones_the_earlier() -> None:
     small_first = changes(
         sample(1, 2, 2, 0, 20), sample(2, 1, 1, 1, 18), sample(3, 2, 1, 1, 18), sample(4, 1, 1, 1, 20),

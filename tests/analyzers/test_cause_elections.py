@@ -4,10 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, UNCLEAN_ELECTION
+import pytest
+
+from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, UNCLEAN_ELECTION, UNFLUSHED
+from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Change, Extent, Sample
+from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Election
-from tests.support.cause_evidence import FOLLOWS, LOG, LOST, NEW, OLD, S, changes, cut, extent, sample, texts
+from tests.support.cause_evidence import (
+    FOLLOWS,
+    LOG,
+    LOST,
+    NEW,
+    OLD,
+    S,
+    changes,
+    cut,
+    evidence,
+    extent,
+    fault,
+    sample,
+    texts,
+)
+
+POWER_LOSS = fault("power-loss", 4, 6, nodes=(1,))
 
 
 def test_the_election_is_the_next_one_as_it_was_first_seen() -> None:
@@ -59,10 +79,42 @@ def test_an_acknowledgement_above_the_high_watermark_is_one_of_the_leader() -> N
     assert circumstances(10, LOST) == (ABOVE_HIGH_WATERMARK,)
     assert circumstances(11, LOST) == ()
     assert circumstances(None, LOST) == ()
+    at_the_sample = replace(LOST, first=OLD.time)
+    assert circumstances(10, at_the_sample) == (), "of equal times, none is known to come first"
+    assert circumstances(10, replace(LOST, first=OLD.time - 1)) == (ABOVE_HIGH_WATERMARK,)
     reused = extent("offset-reuse")
     assert circumstances(10, reused) == ()
     assert circumstances(10, reused, replace(LOST, low=None)) == ()
     assert circumstances(12, reused, replace(LOST, low=12)) == (ABOVE_HIGH_WATERMARK,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "mark", "event", "extents", "circumstances"),
+    [
+        ({"acks": "all"}, 10, POWER_LOSS, [LOST], (UNFLUSHED,)),
+        ({"acks": "all"}, 10, POWER_LOSS, [extent("offset-reuse")], (UNFLUSHED,)),
+        ({"acks": "1"}, 10, POWER_LOSS, [LOST], ()),
+        ({"acks": "1"}, 20, POWER_LOSS, [LOST], (UNFLUSHED,)),
+        ({}, 10, POWER_LOSS, [LOST], (ABOVE_HIGH_WATERMARK,)),
+        ({}, 20, POWER_LOSS, [LOST], (UNFLUSHED,)),
+        ({}, 19, POWER_LOSS, [LOST], ()),  # a replica in sync may have lacked the last one
+        ({}, None, POWER_LOSS, [LOST], ()),
+        ({}, 20, POWER_LOSS, [extent("offset-reuse")], ()),
+        ({}, 20, POWER_LOSS, [extent("offset-reuse"), replace(LOST, high=None)], ()),
+        ({"acks": "all"}, 10, replace(POWER_LOSS, fault="kill"), [LOST], ()),
+        ({"acks": "all"}, 10, fault("power-loss", 4, 6, nodes=(2,)), [LOST], ()),
+    ],
+)
+def test_a_leader_without_power_loses_what_no_disk_had(
+    settings: dict[str, str],
+    mark: int | None,
+    event: FaultEvent,
+    extents: list[Extent],
+    circumstances: tuple[str, ...],
+) -> None:
+    of = changes(replace(OLD, high_watermark=mark), NEW, replace(FOLLOWS, log_end=10))
+    (cause,) = derive(replace(evidence(*extents, of=of, events=[event]), settings=settings))
+    assert cause.circumstances == circumstances
 
 
 def isr_seen(*samples: Sample) -> tuple[str, ...]:

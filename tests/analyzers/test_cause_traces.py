@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from analyzers.causes.circumstance import UNCLEAN_ELECTION
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import EpochStart, Extent, RunEvidence
-from analyzers.history.broker_logs import BrokerLogs, Clock
+from analyzers.causes.traces import trace
+from analyzers.history.broker_logs import BrokerLogs, Clock, LogLine
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Cause
-from tests.support.cause_evidence import LOG, LOST, S, evidence, extent, fault, texts
+from tests.support.cause_evidence import ISOLATED, LOG, LOST, S, evidence, extent, fault, texts
 
 DATA = Path(__file__).parents[1] / "data" / "runs"
 REUSED = extent("offset-reuse", low=10, high=14, first=8, last=9)
@@ -87,6 +91,144 @@ def test_the_settings_of_the_clients_that_lost_writes_decide(acks: tuple[str, st
     assert (cause.name, cause.settings) == ("acks=1", {"acks": "1"})
     (cause,) = of(replace(LOST, processes=(0, 1)), REUSED, producers=producers)
     assert cause.name == ("acks=1" if acks == ("1", "1") else "truncation")
+    for samples in ({}, {"changes": ISOLATED}):
+        (cause,) = of(
+            replace(LOST, processes=(0,)), replace(REUSED, processes=(1,)), producers=producers, **samples
+        )
+        assert (cause.name, cause.settings) == ("acks=1", {"acks": "1"}), "nobody knows who wrote first"
+
+
+def test_a_trace_explains_what_lies_at_or_above_it_and_names_the_faults_of_that_time() -> None:
+    events = [fault("kill", 4, 5), fault("stop", 6, 7), fault("pause", 9, 10), fault("wipe", 10, 11)]
+    unplaced = replace(extent("realtime-order", low=None, high=None), first=None, last=None)
+    below, at = extent("poll-skip", low=3, high=9), extent("monotonic-reads", low=3, high=10)
+    cause, rest = of(LOST, REUSED, unplaced, below, at, events=events)
+    assert cause.findings.keys() == {"lost-write", "offset-reuse", "realtime-order", "monotonic-reads"}
+    assert rest.findings.keys() == {"poll-skip"}
+    assert cause.faults == ("kill-0", "stop-0", "pause-0")
+    assert [text for text in texts(cause) if text.startswith("fault ")] == [
+        "fault kill leader",
+        "fault stop leader",
+    ]
+
+
+def test_findings_of_unknown_times_have_no_faults() -> None:
+    (cause,) = of(
+        *(replace(each, first=None, last=None) for each in (LOST, REUSED)), events=[fault("kill", 4, 5)]
+    )
+    assert (cause.kind, cause.faults) == ("truncation", ())
+
+
+def traced(
+    *extents: Extent, lines: Sequence[LogLine] = (), events: Sequence[FaultEvent] = (), **more: Any
+) -> Any:
+    """The offset of the trace, and its steps as texts; None without one."""
+    logs = SimpleNamespace(about=lambda _: lines)
+    run = replace(evidence(*extents, events=events), logs=logs, **more)  # type: ignore[arg-type]
+    found = trace(run.of_log(LOG), extents, run)
+    return found and (found.offset, [step.text for step in found.steps])
+
+
+def cut_at(offset: int, time: float = 8.0, node: str = "kafka1") -> LogLine:
+    return LogLine(
+        time=time, node=node, text=f"Truncating partition t-0 with TruncationState(offset={offset})"
+    )
+
+
+def line(time: float, node: str, text: str) -> LogLine:
+    return LogLine(time=time, node=node, text=text)
+
+
+def follows(offset: int, time: float = 7.0, node: str = "kafka1") -> LogLine:
+    return line(time, node, f"Follower t-0 starts at leader epoch 1 from offset {offset}")
+
+
+NO_EFFECT = "Truncating to 10 has no effect as the largest offset in the log is 9"
+
+
+@pytest.mark.parametrize(
+    ("lines", "offset"),
+    [
+        ([cut_at(10)], 10),
+        ([cut_at(10, 5.0)], None),  # of equal times, none is known to come first
+        ([cut_at(10, 5.001)], 10),
+        ([cut_at(19)], 19),
+        ([cut_at(20)], None),
+        ([cut_at(20), cut_at(10, 9.0)], 10),
+        ([cut_at(10), line(8.0, "kafka1", NO_EFFECT)], None),
+        ([cut_at(10), line(8.0, "kafka2", NO_EFFECT)], 10),
+        ([cut_at(11), line(8.0, "kafka1", NO_EFFECT)], 11),
+        ([follows(10), cut_at(10)], None),  # its log ended below what is lost
+        ([follows(11), cut_at(10)], 10),
+        ([follows(10, node="kafka2"), cut_at(10)], 10),
+        ([follows(10, 8.0), cut_at(10)], None),
+        ([cut_at(10), follows(10, 9.0)], 10),
+        ([follows(10, 6.0), follows(11), cut_at(10)], 10),
+    ],
+)
+def test_a_line_about_a_cut_counts_if_it_drops_what_is_lost(lines: list[LogLine], offset: int | None) -> None:
+    found = traced(LOST, lines=lines)
+    assert (found and found[0]) == offset
+
+
+def test_a_loss_of_unknown_place_or_time_leaves_no_trace() -> None:
+    """Those behind it do."""
+    read = extent("lost-read")
+    of_lines: dict[str, Any] = {"lines": [follows(11), cut_at(10)]}
+    of_epochs: dict[str, Any] = {"epochs": {LOG: [EpochStart(epoch=1, offset=10, time=6 * S)]}}
+    for more, unknown in (
+        (of_lines, replace(LOST, first=None)), (of_lines, replace(LOST, low=None)),
+        (of_lines, replace(LOST, high=None)),
+        (of_epochs, replace(LOST, first=None)), (of_epochs, replace(LOST, low=None)),
+        ({}, extent("offset-reuse", low=None)), (of_lines, extent("poll-skip")),
+    ):  # fmt: skip
+        assert traced(unknown, **more) is None
+        if more:
+            assert traced(unknown, read, **more)[0] == 10
+
+
+def test_the_lowest_trace_counts() -> None:
+    start = EpochStart(epoch=1, offset=10, time=6 * S)
+    offset, said = traced(LOST, replace(REUSED, low=12), epochs={LOG: [start]})
+    assert (offset, len(said)) == (10, 2)
+
+
+@pytest.mark.parametrize(("began", "ended"), [(1, 2), (9, 12)])
+def test_a_log_of_a_topic_that_was_created_again_meanwhile_was_not_cut(began: int, ended: int) -> None:
+    reused = [replace(REUSED, first=first * S, last=last * S) for first, last in ((2, 3), (5, 9))]
+    for found in (reused, reused[::-1]):
+        assert traced(*found, events=[fault("recreate-topic", began, ended)]) is None
+        assert traced(*found, events=[fault("kill", began, ended)]) is not None
+
+
+LEADS = "Leader t-0 starts at leader epoch 1"
+UNCLEAN = "UNCLEAN partition change for t-0: leader 2"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([line(7.5, "kafka2", LEADS)], [LEADS]),
+        ([line(8.0, "kafka2", LEADS)], [LEADS]),
+        ([line(8.5, "kafka2", LEADS)], []),
+        ([line(7.5, "kafka1", LEADS)], []),
+        ([line(7.5, "kafka2", "Fencing broker 1 at its request")], []),
+        ([line(6.0, "kafka3", LEADS), line(7.5, "kafka2", f"{LEADS} again")], [f"{LEADS} again"]),
+        ([line(2.5, "kafka3", UNCLEAN), line(7.5, "kafka2", LEADS)], [UNCLEAN, LEADS]),
+        ([line(2.4, "kafka3", UNCLEAN), line(7.5, "kafka2", LEADS)], [LEADS]),
+        ([line(7.0, "kafka3", UNCLEAN), line(7.2, "kafka3", UNCLEAN), line(7.5, "kafka2", LEADS)], [UNCLEAN, LEADS]),
+        ([line(7.0, "kafka3", UNCLEAN)], []),
+    ],
+)  # fmt: skip
+def test_the_election_before_a_cut_is_told(lines: list[LogLine], expected: list[str]) -> None:
+    _, said = traced(LOST, lines=sorted([*lines, cut_at(10)], key=lambda each: each.time))
+    assert [text.partition(" logs: ")[2] for text in said[:-1]] == expected
+
+
+def test_long_lines_are_cut() -> None:
+    whole = cut_at(10).text.ljust(100, "x")
+    for text, expected in ((whole, whole), (whole + "x", f"{whole} ...")):
+        assert traced(LOST, lines=[line(8.0, "kafka1", text)])[1] == [f"kafka1 logs: {expected}"]
 
 
 def logged(run: str, log: str, low: int, high: int, began: str, **settings: str) -> tuple[Cause, ...]:
@@ -123,4 +265,5 @@ def test_a_controller_logs_an_unclean_election() -> None:
     setting = {"unclean.leader.election.enable": "true"}
     (cause,) = logged("unclean", "log-a291cba7-0", 128, 257, "2026-11-22T18:25:40", **setting)
     assert cause.name == "unclean.leader.election.enable=true"
+    assert cause.circumstances == (UNCLEAN_ELECTION,)
     assert "UNCLEAN partition change" in texts(cause)[1]

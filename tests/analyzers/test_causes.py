@@ -15,16 +15,17 @@ from analyzers.causes.circumstance import (
     PAUSED_MEMBER,
     UNCLEAN_ELECTION,
 )
-from analyzers.causes.derive import derive
-from analyzers.causes.evidence import Assignment, Change, Extent, LogEvidence, RunEvidence
+from analyzers.causes.derive import cause_of, derive
+from analyzers.causes.evidence import Assignment, Change, Explanation, Extent, LogEvidence, RunEvidence
 from analyzers.causes.explainers.group_handover import HELD
 from analyzers.causes.explainers.truncation import ELECTS
+from analyzers.causes.registry import KINDS
 from analyzers.causes.words import MOMENTARY, WHAT_HAPPENS, WITH_OPTIONS, fault_steps
 from analyzers.history.fault_events import RECREATE, FaultEvent
 from analyzers.verdict.cause import NOT_DETERMINED, Cause
 from analyzers.verdict.verdict import Verdict, judge
 from nemesis.registry import FAULTS
-from tests.support.cause_evidence import ISOLATED, LOG, changes, extent, fault, sample
+from tests.support.cause_evidence import ISOLATED, LOG, S, changes, extent, fault, sample
 
 
 def causes(
@@ -288,6 +289,41 @@ def test_every_finding_is_under_exactly_one_cause() -> None:
     counted = [name for cause in causes(found, ISOLATED) for name in cause.findings]
     assert sorted(counted) == sorted(each.anomaly for each in found)
     assert causes([]) == ()
+
+
+def test_causes_with_the_most_findings_come_first() -> None:
+    twice = replace(extent("duplicate", low=1, high=1), count=15)
+    assert [cause.findings for cause in causes([twice, extent("lost-write"), extent("offset-reuse")], ISOLATED)] == [
+        {"lost-write": 10, "offset-reuse": 10}, {"duplicate": 15},
+    ]  # fmt: skip
+
+
+def test_a_cause_is_that_of_its_largest_event_and_names_the_others() -> None:
+    def event(topic: str, count: int, *firsts: int | None) -> Explanation:
+        lost = replace(extent("lost-write"), topic=topic, count=count)
+        extents = [replace(lost, first=None if each is None else each * S) for each in firsts]
+        return Explanation(
+            kind=KINDS["acks=1"], extents=extents, settings={"acks": "1"} if topic == "a" else None
+        )
+
+    run = RunEvidence(began=0, extents=[], changes={}, events=[], settings={"acks": "all"})
+    events = [
+        event("a", 9, 5),
+        event("b", 2, 7, None, 6),
+        event("c", 1, None),
+        event("d", 1, 8),
+        event("e", 1, 9),
+    ]
+    cause, kind = cause_of(events, run), KINDS["acks=1"]
+    assert (cause.why, cause.change, cause.source) == (kind.why, kind.change, kind.source)
+    assert (cause.settings, cause.unrecorded) == ({"acks": "1"}, kind.settings[1:])
+    told = [
+        (6.0, "the same happens in b-0: lost-write 6"), (8.0, "the same happens in d-0: lost-write 1"),
+        (None, "the same happens in c-0: lost-write 1"), (None, "... and 1 more time"),
+    ]  # fmt: skip
+    assert [(step.time, step.text) for step in cause.steps] == told
+    assert [step.text for step in cause_of(events[:4], run).steps] == [text for _, text in told[:3]]
+    assert cause_of(events[1:], run).settings == {"acks": "all"}
 
 
 def test_causes_survive_json_and_older_verdicts_have_none() -> None:

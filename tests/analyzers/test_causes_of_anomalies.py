@@ -13,7 +13,7 @@ from analyzers.causes.explainers.clients import BY_CLIENTS
 from analyzers.causes.explainers.retention import REMOVALS
 from analyzers.causes.without_cause import EXPLAINED, WITHOUT
 from analyzers.history.fault_events import FaultEvent
-from tests.support.cause_evidence import LOG, evidence, extent, fault
+from tests.support.cause_evidence import ISOLATED, LOG, S, evidence, extent, fault
 
 
 def test_every_anomaly_has_a_cause_or_a_reason_why_it_has_none() -> None:
@@ -30,13 +30,35 @@ def found(anomaly: str) -> Extent:
     return replace(extent(anomaly), processes=(3,))
 
 
+UNTIMED = replace(extent("expired"), first=None, last=None)
 LATEST = {"assignments": [member("latest"), member("earliest", 4)]}
 SHOWN: tuple[tuple[str, Extent, list[FaultEvent], dict[str, object], bool], ...] = (
     ("auto.offset.reset=latest", found("group-skip"), [], LATEST, True),
     ("auto.offset.reset=latest", found("group-skip"), [], {"assignments": [member("earliest")]}, False),
     ("auto.offset.reset=latest", found("group-skip"), [], {"assignments": [member("latest", 4)]}, False),
+    (
+        "auto.offset.reset=latest",
+        found("group-skip"),
+        [],
+        {"assignments": [replace(member("latest"), log="u-0")]},
+        False,
+    ),
     ("commits out of order", found("commit-regression"), [], {"assignments": [member(None)]}, True),
+    (
+        "commits out of order",
+        found("commit-regression"),
+        [],
+        {"assignments": [member(None), replace(member(None, 4), log="u-0")]},
+        True,
+    ),
     ("commits out of order", found("commit-regression"), [], LATEST, False),
+    (
+        "commits out of order",
+        replace(found("commit-regression"), processes=(3, 4)),
+        [],
+        {"assignments": [member(None), member(None, 4)]},
+        False,
+    ),
     ("commits out of order", found("commit-regression"), [], {}, False),
     ("commits of what was not polled", found("commit-beyond-polls"), [], {}, True),
     ("commits before copies", found("lost-copy"), [], {}, True),
@@ -51,6 +73,20 @@ SHOWN: tuple[tuple[str, Extent, list[FaultEvent], dict[str, object], bool], ...]
         True,
     ),
     ("retention", extent("expired"), [], {}, False),
+    ("retention", replace(extent("expired"), last=None), [], {"settings": {"retention.ms": "5000"}}, True),
+    ("retention", UNTIMED, [], {"settings": {"retention.ms": "0"}}, False),
+    ("retention", extent("expired"), [], {"settings": {"retention.ms": "0"}, "began": None}, False),
+    ("retention", extent("expired"), [], {"settings": {"retention.ms": "6001"}, "began": S}, False),
+    (
+        "deletion by a fault",
+        extent("expired"),
+        [fault("recreate-topic", 6, 7)],
+        {"settings": {"retention.bytes": "100"}},
+        True,
+    ),
+    ("deletion by a fault", extent("expired"), [fault("delete-records", 3, 5)], {}, True),
+    ("deletion by a fault", extent("expired"), [replace(fault("delete-records", 3, 4), heal=None)], {}, True),
+    ("deletion by a fault", UNTIMED, [fault("delete-records", 6, 7)], {}, False),
     ("deletion by a fault", extent("expired"), [fault("delete-records", 6, 7)], {}, True),
     ("deletion by a fault", extent("expired"), [fault("delete-records", 3, 4)], {}, False),
     ("delete.retention.ms", extent("risen-key"), [], {"settings": {"delete.retention.ms": "100"}}, True),
@@ -68,9 +104,13 @@ SHOWN: tuple[tuple[str, Extent, list[FaultEvent], dict[str, object], bool], ...]
 def test_what_clients_and_settings_do_is_established_by_the_history(
     name: str, of: Extent, events: list[FaultEvent], more: dict[str, object], is_shown: bool
 ) -> None:
-    (cause,) = derive(replace(evidence(of, events=events), **more))  # type: ignore[arg-type]
+    """A broker was killed meanwhile, which explains none of them."""
+    run = evidence(of, events=[*events, fault("kill", 4, 6)])
+    (cause,) = derive(replace(run, **more))  # type: ignore[arg-type]
     assert (cause.name or "not determined") == (name if is_shown else "not determined")
     assert cause.findings == {of.anomaly: of.count}
+    assert [of.anomaly in step.text for step in cause.steps].count(True) == (of.first is not None)
+    assert ("kill-0" in cause.faults) == (of.first is not None)
 
 
 def test_each_of_these_kinds_is_shown_with_and_without_its_evidence() -> None:
@@ -80,11 +120,16 @@ def test_each_of_these_kinds_is_shown_with_and_without_its_evidence() -> None:
 
 def test_a_lost_copy_may_come_from_a_lost_write() -> None:
     """A copy that was acknowledged and lost is no fault of the copier."""
-    causes = derive(evidence(found("lost-copy"), extent("lost-write")))
-    assert [cause.kind for cause in causes] == ["unknown"]
+    for lost in ("lost-write", "lost-read"):
+        causes = derive(evidence(found("lost-copy"), extent(lost)))
+        assert [cause.kind for cause in causes] == ["unknown"]
+    assert evidence(extent("lost-read")).anomalies == {"lost-read"}
+    causes = derive(evidence(found("lost-copy"), extent("lost-write"), of=ISOLATED))
+    assert [cause.kind for cause in causes] == ["truncation", "unknown"], "also one that is explained"
 
 
 def test_writes_in_another_order_have_a_cause_where_retries_may_reorder_them() -> None:
     for setting, kind in (("false", "duplicate delivery"), ("true", "unknown")):
-        run = replace(evidence(extent("nonmonotonic-send")), settings={"enable.idempotence": setting})
-        assert [cause.kind for cause in derive(run)] == [kind]
+        run = evidence(extent("nonmonotonic-send"), events=[fault("kill", 4, 6)])
+        (cause,) = derive(replace(run, settings={"enable.idempotence": setting}))
+        assert (cause.kind, cause.faults) == (kind, ("kill-0",))

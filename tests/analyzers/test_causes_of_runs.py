@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from analyzers.causes import records
 from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, RunEvidence
@@ -14,14 +15,16 @@ from analyzers.causes.explainers.duplicate_delivery import by_retries
 from analyzers.causes.explainers.group_handover import group_handover
 from analyzers.causes.not_determined import not_determined
 from analyzers.causes.story import story
+from analyzers.causes.without_cause import WITHOUT
 from analyzers.causes.words import fault_steps
+from analyzers.history.broker_logs import BrokerLogs, Clock
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised, ReaderExercised
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.names import client_name
 from analyzers.verdict.verdict import judge
-from tests.support.cause_evidence import cause_in, extent, fault
+from tests.support.cause_evidence import ISOLATED, S, cause_in, extent, fault
 
 
 def assigned(process: int, log: str = "t-0", group: str = "g") -> Assignment:
@@ -177,13 +180,80 @@ def test_steps_tell_the_first_and_the_last_finding_and_the_faults_meanwhile() ->
     ]  # fmt: skip
 
 
+UNREAD = BrokerLogs(files={}, clock=Clock(monotonic=0, unix=0, began=0))
+SAMPLES, LOGS, EPOCHS = (each.name for each in (records.SAMPLES, records.BROKER_LOGS, records.EPOCHS))
+
+
+@pytest.mark.parametrize(
+    ("anomaly", "more", "why"),
+    [
+        ("lost-write", {}, f"no fault is recorded; not recorded: {SAMPLES}, {LOGS}, {EPOCHS}"),
+        (
+            "lost-write",
+            {"changes": ISOLATED, "events": [fault("kill", 8, 9)]},
+            f"no fault was active then; examined: {SAMPLES}; not recorded: {LOGS}",
+        ),
+        ("poll-skip", {"logs": UNREAD}, f"no fault is recorded; examined: {LOGS}; not recorded: {SAMPLES}"),
+        ("duplicate", {"events": [fault("kill", 4, 6)]}, "at work then: kill leader (kill-0)"),
+        ("group-skip", {"assignments": MEMBERS}, f"no fault is recorded; examined: {records.ASSIGNMENTS.name}"),
+        ("phantom-read", {}, f"no fault is recorded. {WITHOUT['phantom-read']}"),
+    ],
+)  # fmt: skip
+def test_without_a_cause_it_is_said_what_was_looked_at(anomaly: str, more: dict[str, Any], why: str) -> None:
+    cause = not_determined(
+        [extent(anomaly)], replace(RunEvidence(began=0, extents=[], changes={}, events=[]), **more)
+    )
+    assert cause.why == f"not determined; {why}"
+    assert cause.logs == ("t-0",)
+
+
+def test_logs_of_brokers_are_there_if_they_were_kept() -> None:
+    assert records.BROKER_LOGS.are_there(replace(run(), logs=UNREAD), []) is True
+    assert records.BROKER_LOGS.are_there(run(), []) is False
+
+
+def test_four_faults_are_named() -> None:
+    events = [fault(name, 4, 6) for name in "abcdef"]
+    for number, rest in ((4, ""), (5, " and 1 more"), (6, " and 2 more")):
+        (text,) = not_determined([extent("duplicate")], run(*events[:number])).why.split("; ")[1:]
+        assert text == "at work then: a leader (a-0), b leader (b-0), c leader (c-0), d leader (d-0)" + rest
+
+
+def test_the_settings_on_which_a_cause_would_depend_are_told() -> None:
+    cause = not_determined(
+        [extent("risen-key")], replace(run(), settings={"cleanup.policy": "compact", "acks": "1"})
+    )
+    assert (cause.settings, cause.unrecorded) == ({"cleanup.policy": "compact"}, ("delete.retention.ms",))
+
+
 def test_one_finding_has_one_time() -> None:
     once = not_determined([extent("poll-skip", first=5, last=5)], run())
     assert [step.text for step in once.steps] == ["poll-skip"]
     never_ended = not_determined([replace(extent("poll-skip"), last=None)], run())
     assert [step.text for step in never_ended.steps] == ["the first poll-skip"]
-    untimed = not_determined([replace(extent("poll-skip"), first=None, last=None)], run())
-    assert untimed.steps == ()
+    for last in (None, 7 * S):
+        untimed = not_determined([replace(extent("poll-skip"), first=None, last=last)], run())
+        assert untimed.steps == ()
+    lasting = not_determined([replace(extent("poll-skip"), count=1)], run())
+    assert [step.text for step in lasting.steps] == ["the first poll-skip"]
+
+
+def test_two_findings_have_a_first_and_a_last_one() -> None:
+    found = [replace(extent("poll-skip", first=at, last=at), count=1) for at in (5, 9)]
+    assert [step.text for step in not_determined(found, run()).steps] == [
+        "the first poll-skip; the last at 9.0 s"
+    ]
+
+
+@pytest.mark.parametrize(("first", "last"), [(5, None), (5, 5), (None, 7)])
+def test_of_writes_whose_times_are_not_known_the_last_one_has_none(
+    first: int | None, last: int | None
+) -> None:
+    twice = replace(extent("duplicate"), count=2, first=first and first * S, last=last and last * S)
+    of_run = cause_in(by_retries, [twice], run())
+    assert of_run is not None
+    text = "the first of 2 writes that the log will have more than once is sent"
+    assert [step.text for step in of_run.steps] == [text] * (first is not None)
 
 
 def test_an_end_at_an_unknown_time_comes_last() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.story import story
 from analyzers.history.relative_time import Unit
 from analyzers.verdict.availability import Availability, LogAvailability
@@ -129,6 +130,13 @@ def test_findings_of_an_unknown_cause_may_be_unrelated() -> None:
         *(f"          → 5 of {name}" for name in ("lost-write", "duplicate", "G1a")),
         "          also: foreign-record 5",
     ]
+
+
+def test_without_a_cause_the_story_says_where_to_look_for_that_of_the_gravest_finding() -> None:
+    names = ("duplicate", "lost-write")
+    unknown = Cause(kind=NOT_DETERMINED, findings=dict.fromkeys(names, 5))
+    lines = story(judge("r", findings=[finding(name, 5) for name in names], causes=[unknown])).splitlines()
+    assert lines[-1] == f"   look   {ANOMALIES['lost-write'].look_further}"
 
 
 def test_a_torn_transaction_has_a_sentence_whatever_led_to_it() -> None:

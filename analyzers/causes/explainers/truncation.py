@@ -270,10 +270,10 @@ def _circumstances(
 
 
 def _is_above_watermark(sample: Sample, lost: Extent | None) -> bool:
-    """Whether a leader's high watermark was at or below a write that is lost and had been acknowledged by then."""
+    """Whether a leader's high watermark was at or below a write that is lost and had been acknowledged before."""
     if lost is None or lost.low is None or lost.first is None or sample.high_watermark is None:
         return False
-    return lost.first <= sample.time and sample.high_watermark <= lost.low
+    return lost.first < sample.time and sample.high_watermark <= lost.low
 
 
 def _is_replicated(sample: Sample, lost: Extent | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -55,4 +56,6 @@ def _function(module: Any, qualified: str) -> FunctionType:
     found = vars(getattr(module, owner) if owner else module)[name]
     if isinstance(found, (classmethod, staticmethod)):
         found = found.__func__
+    if isinstance(found, cached_property):
+        found = found.func
     return found.fget if isinstance(found, property) else found  # type: ignore[no-any-return, return-value]
