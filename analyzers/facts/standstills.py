@@ -45,9 +45,9 @@ _STANDSTILLS = f"""
         select run, topic, partition, is_timed, answered as ended,
             greatest(lag(answered) over log, min(acked) over later) as began
         from answered where answered is not null
-        window log as (partition by run, topic, partition order by answered, acked),
+        window log as (partition by run, topic, partition order by answered),
             later as (
-                partition by run, topic, partition order by answered, acked
+                partition by run, topic, partition order by answered
                 rows between current row and unbounded following
             )
     )

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.check import Check
+from analyzers.catalogue.registry import bound_checks
 from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import sources
@@ -32,6 +34,8 @@ from tests.support.mutation.facts import (
     users,
 )
 from tests.support.mutation.sites import Mutant
+from tests.support.oracles.pipelines import STANDSTILL
+from tests.support.random_histories.added_partitions import added_history
 from tests.support.random_histories.compaction import compacted_history
 from tests.support.random_histories.coordinators import coordinator_history
 from tests.support.random_histories.copies import copy_history
@@ -45,6 +49,7 @@ from tests.support.random_histories.queues import queue_history
 from tests.support.random_histories.replication import replication_history
 from tests.support.random_histories.searches import search_history
 from tests.support.random_histories.snapshots import snapshot_history
+from tests.support.random_histories.stalls import stall_history
 from tests.support.random_histories.transactions import transaction_history
 from tests.support.random_histories.truncations import truncated_history
 from tests.support.stories.planted import ALL, PLANTED, RUNNING
@@ -59,10 +64,13 @@ HISTORIES = 80
 STRATEGIES = (
     log_history, group_history, transaction_history, copy_history, compacted_history, pipeline_history,
     snapshot_history, search_history, inspection_history, queue_history, replication_history,
-    follower_history, coordinator_history, eligible_history, truncated_history,
+    follower_history, coordinator_history, eligible_history, truncated_history, added_history, stall_history,
 )  # fmt: skip
 
 NO_FACTS = {"fact", "registry"}
+
+SHORT = bound_checks(Bounds(standstill=STANDSTILL / 1e9))
+"""Random histories last for some hundred ns."""
 
 OF_FACTS = sorted(MODULES.keys() - NO_FACTS)
 
@@ -105,7 +113,7 @@ def history(story: Any, logs_of: Any) -> History:
 def survivors(history: History, mutants: Iterable[Mutant]) -> set[str]:
     """Each fact is judged only for the mutants that the facts before it did not show to be altered."""
     left = list(mutants)
-    for checks, is_running in ((ALL, False), (RUNNING, True)):
+    for checks, is_running in (((*ALL, *SHORT), False), (RUNNING, True)):
         shared = EqualTables(history.sql)
         left = _unnoticed(replace(history, shared=shared, is_running=is_running), left, checks)
     return {each.name for each in left}

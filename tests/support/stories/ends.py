@@ -97,6 +97,11 @@ def committed_above_the_end_of_ended_transactions(s: Any) -> Any:
     return committed_records(s, "ok")
 
 
+def committed_above_the_end_after_a_commit_that_was_refused(s: Any) -> Any:
+    """All transactions have ended, so that the final read of committed records finds the end."""
+    return commit(committed_records(s, "ok"), 5, 1, (21, 30), kind="fail")
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     committed_above_the_end: {"commit-beyond-end": 1},
     committed_one_above_the_end: {"commit-beyond-end": 1},
@@ -112,4 +117,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     committed_above_an_end_that_is_the_last_stable_offset_of_an_empty_log: {},
     committed_above_the_last_stable_offset: {},
     committed_above_the_end_of_ended_transactions: {"commit-beyond-end": 1},
+    committed_above_the_end_after_a_commit_that_was_refused: {"commit-beyond-end": 1},
 }

@@ -79,6 +79,12 @@ def silent_and_refusing(s: Any) -> Any:
     return silent(s, kind="fail")
 
 
+def acknowledged_without_an_offset(s: Any) -> Any:
+    healed(s.send(ONE + 1, 0, at=(0, 10), partition=1)).send(ONE + 2, None, at=(31, 35))
+    s.send(ONE + 3, 1, at=(36, 40), partition=1).final({0: ONE, 1: ONE + 2}, end=2)
+    return s.final({0: ONE + 1, 1: ONE + 3}, end=2, partition=1)
+
+
 def asked_last(s: Any) -> Any:
     """The other partition acknowledged nothing that was sent later, and nothing in the same nanosecond counts."""
     return silent(s, at=(36, 45))
@@ -150,6 +156,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     silent_after_the_heal: {"silent-partition": 1},
     silent_with_a_send_that_never_ended: {"silent-partition": 1},
     silent_and_refusing: {"silent-partition": 1},
+    acknowledged_without_an_offset: {},
     asked_last: {},
     sent_to_before_the_heal_only: {},
     aborted_after_the_heal: {},

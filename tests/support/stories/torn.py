@@ -160,6 +160,15 @@ def torn_while_another_partition_came_and_went(s: Any) -> Any:
     return read_by_members(s, "revoked", "assigned", partition=1)
 
 
+def given_up_in_the_nanosecond_of_a_poll(s: Any) -> Any:
+    """The poll may be that of the next reading."""
+    return member(read_by_members(s), 20, "revoked", (201, 202), generation=3)
+
+
+def given_up_after_a_poll(s: Any) -> Any:
+    return member(read_by_members(s), 20, "revoked", (202, 203), generation=3)
+
+
 def read_in_generations_of_which_nothing_is_recorded(s: Any) -> Any:
     """Nobody knows whether the member kept the partition."""
     followed(s)
@@ -187,6 +196,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     got_again_without_a_word_of_the_loss: {},
     got_again_in_an_unknown_generation: {},
     fenced_between_two_readings: {},
+    given_up_in_the_nanosecond_of_a_poll: {},
+    given_up_after_a_poll: {"torn-transaction": 1, "poll-skip": 1},
     torn_in_a_partition_that_was_kept: {"torn-transaction": 1, "poll-skip": 1},
     torn_while_another_partition_came_and_went: {"torn-transaction": 1, "poll-skip": 1},
     read_in_generations_of_which_nothing_is_recorded: {},
