@@ -21,9 +21,9 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 bootstrap, source, sink, group, client, *rest = sys.argv[1:]
 mended = rest == ["mended"]
-WORK = 0.01
+WORK = 0.005
 """Seconds for an invoice."""
-waiting: queue.Queue = queue.Queue()
+waiting: queue.Queue = queue.Queue(200)
 written: queue.SimpleQueue = queue.SimpleQueue()
 """Orders whose invoices the brokers have acknowledged, in the order of each partition: the producer is idempotent."""
 running = True

@@ -56,8 +56,8 @@ try:
         for order in orders:
             invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
             producer.produce(sink, key=order.key(), value=invoice)
-        time.sleep(0.05)
         producer.commit_transaction(LIMIT)
+        time.sleep(0.05)  # a report, or a cache, comes before the positions
         consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
 except KafkaException as error:
     sys.exit(str(error))

@@ -154,6 +154,17 @@ def test_what_the_instance_did_not_print_is_not_claimed() -> None:
     assert any("the sends of 5 inputs failed, or were never made" in step.text for step in found.steps)
 
 
+def test_a_send_that_failed_last_is_not_taken_for_a_crash() -> None:
+    """Nothing shows that the instance lived on, as its partition had no further input. It printed why."""
+    s = failing.errors_ignored(Story())
+    s.operations = [each for each in s.operations if each["f"] != "output" or each["start_offset"] < 10]
+    found = cause(evidence(s, ("missing-output", tuple(range(10, 15)), 5.5)))
+    assert found.name == "ignores the results of sends"
+    assert not any("lived on" in step.text for step in found.steps)
+    s.observations = [each for each in s.observations if each["kind"] != "application"]
+    assert cause(evidence(s, ("missing-output", tuple(range(10, 15)), 5.5))).name != found.name
+
+
 def test_samples_tell_no_habit() -> None:
     """A position is known to a quarter of a second: what comes first is not."""
     s = failing.commits_first(Story())

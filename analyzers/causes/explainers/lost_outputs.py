@@ -78,7 +78,7 @@ IGNORED = CauseKind(
     changes="application",
     explains=LOST,
     established="A position was committed, inputs below it have no output, and their instance lived on and wrote "
-    "outputs of later inputs of the partition.",
+    "outputs of later inputs of the partition, or nothing ended it and it printed that sends failed.",
     why="a send that fails is reported to its callback or future only; the commit after it passes the input for good",
     change="check the result of each send before the commit; on an error, send again, or end without a commit",
     source=PRODUCER,
@@ -189,7 +189,7 @@ def _later(inputs: Sequence[Input], commit: Commit, until: int | None) -> int | 
 def _kind(loss: Loss, application: Application, usual: Habit | None) -> CauseKind:
     if application.positions_are_outside:
         return OUTSIDE
-    if loss.later is not None:
+    if loss.later is not None or (loss.end is None and _failed_send(loss) is not None):
         return IGNORED
     if usual is not None and usual.is_timer:
         return TIMER
@@ -234,7 +234,7 @@ def _steps(loss: Loss, kind: CauseKind, usual: Habit | None, run: RunEvidence, s
 
 
 def _failed(loss: Loss, run: RunEvidence, sink: str) -> Iterator[Step]:
-    printed = next((each for each in loss.printed if _OF_SENDS.search(each.line or "")), None)
+    printed = _failed_send(loss)
     which = offsets(loss.inputs)
     if printed is not None:
         yield Step(time=run.at(printed.time), text=f"{loss.owner} printed: {printed.line}")
@@ -246,7 +246,12 @@ def _failed(loss: Loss, run: RunEvidence, sink: str) -> Iterator[Step]:
         f"output in {sink}"
     )
     yield Step(time=run.at(loss.commit.time), text=text)
-    yield Step(time=run.at(loss.later), text=f"{loss.owner} lived on: it writes outputs of later inputs")
+    if loss.later is not None:
+        yield Step(time=run.at(loss.later), text=f"{loss.owner} lived on: it writes outputs of later inputs")
+
+
+def _failed_send(loss: Loss) -> Event | None:
+    return next((each for each in loss.printed if _OF_SENDS.search(each.line or "")), None)
 
 
 LOST_OUTPUTS = Explainer(
