@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nemesis.aim import LONGEST_FREEZE
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
 from pytest_kafkacheck import isolate, kill, pause, stop
@@ -116,7 +117,7 @@ def test_no_answer_lets_the_instance_go_on(aimed: FakeRun) -> None:
 def test_a_freeze_that_ended_by_itself_before_the_fault_does_not_count(aimed: FakeRun) -> None:
     """Another event that restores the same, or a slow engine, may let the fault wait for longer."""
     sights(aimed, True, True, True, True)
-    usual, waits = aimed.cluster.quick, [2.0]
+    usual, waits = aimed.cluster.quick, [LONGEST_FREEZE + 0.5]
 
     def slow() -> Any:
         if waits:
@@ -134,14 +135,14 @@ def test_a_moment_that_was_over_before_the_fault_is_not_evidence(aimed: FakeRun)
     usual = aimed.cluster.quick
 
     def slow() -> Any:
-        aimed.stop.wait(2.0)
+        aimed.stop.wait(LONGEST_FREEZE + 0.5)
         return usual()
 
     aimed.cluster.quick = slow  # type: ignore[method-assign]
-    aimed.carry_out(kill("app:0", after=f"{OUTPUT} within 5", lasting=2))
+    aimed.carry_out(kill("app:0", after=f"{OUTPUT} within {LONGEST_FREEZE + 3:g}", lasting=2))
     assert aimed.value("kill-client-0", "inject")["evidence"] == {
-        "trigger": "uncommitted-output:app:0 did not come within 5 s",
-        "seen_instead": "output 7 of sink-0; it went on after 1.5 s, before the fault was at work",
+        "trigger": f"uncommitted-output:app:0 did not come within {LONGEST_FREEZE + 3:g} s",
+        "seen_instead": f"output 7 of sink-0; it went on after {LONGEST_FREEZE:g} s, before the fault was at work",
     }
 
 
@@ -150,7 +151,7 @@ def test_a_fault_that_takes_longer_than_the_instance_stands_still_has_met_nothin
     usual = aimed.clients.isolate
 
     def slow(process: int) -> None:
-        aimed.stop.wait(2.0)
+        aimed.stop.wait(LONGEST_FREEZE + 0.5)
         usual(process)
 
     aimed.clients.isolate = slow  # type: ignore[method-assign]
