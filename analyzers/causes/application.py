@@ -121,6 +121,11 @@ class Application:
         return {producer: found.most_common(1)[0][0] for producer, found in counts.items()}
 
     @cached_property
+    def positions_are_inside(self) -> bool:
+        """Whether positions are committed in transactions: they take effect with the outputs, or not at all."""
+        return any(each.transaction is not None for of_log in self.commits.values() for each in of_log)
+
+    @cached_property
     def positions_are_outside(self) -> bool:
         """Whether outputs are written in transactions, and no position is committed in one."""
         commits = [each for of_log in self.commits.values() for each in of_log if each.is_exact]

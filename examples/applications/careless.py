@@ -12,6 +12,7 @@ import json
 import logging
 import signal
 import sys
+import time
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
@@ -71,6 +72,7 @@ try:
             sys.exit("the brokers did not answer for all invoices within 30 s")
         if mended and failed:
             raise KafkaException(failed[0])
+        time.sleep(0.05)  # work
         consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
 except KafkaException as error:
     sys.exit(str(error))

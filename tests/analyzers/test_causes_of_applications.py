@@ -176,6 +176,27 @@ def test_samples_tell_no_habit() -> None:
     assert cause(run).name == "commits before the outputs are acknowledged"
 
 
+def test_a_position_that_the_old_owner_set_back_is_the_same_cause() -> None:
+    s = failing.set_back_by_the_old_owner(Story())
+    findings = [("duplicate-output", (*range(10, 15),), 10.2), ("duplicate-output", (*range(15, 20),), 17.2)]
+    found = cause(evidence(s, *findings))
+    assert found.name == "goes on with a revoked partition"
+    assert any("the old owner, app:0, wrote 5 outputs of it after that" in step.text for step in found.steps)
+
+
+def test_outputs_and_positions_of_one_transaction_are_never_apart() -> None:
+    """The position went back, and nothing says who did it: no crash can have come between output and position."""
+    s = failing.set_back_by_the_old_owner(Story())
+    s.operations = [
+        each for each in s.operations if each["f"] != "output" or each["start_offset"] not in range(20, 25)
+    ]
+    for each in s.observations:
+        value = json.loads(each["value"])
+        if value.get("position") == 15:
+            each["value"] = json.dumps(value | {"transaction": None})
+    assert cause(evidence(s, ("duplicate-output", (*range(15, 20),), 17.2))).kind == "unknown"
+
+
 def test_an_output_of_one_that_was_passed_is_no_repetition_of_a_crash() -> None:
     """The position had been committed when the instance was killed: something else went back."""
     s = failing.ended_before_the_commit(Story())

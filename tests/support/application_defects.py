@@ -81,7 +81,7 @@ DEFECTS: tuple[Defect, ...] = (
         guarantee="exactly-once",
         finds=frozenset({"duplicate-output"}),
         cause=AFTER_OUTPUT,
-        step=r"were written, before the commit: .* committed when app:\d was (killed|frozen)",
+        step=r"were written, before the commit: .* committed when app:\d (was (killed|frozen)|ended)",
     ),
     Defect(
         name="ignores delivery errors",

@@ -22,7 +22,8 @@ REVOKED = CauseKind(
     happened="application",
     changes="application",
     explains=frozenset({"duplicate-output", "reordered-output"}),
-    established="The owner of a partition changed, and the one before wrote outputs of it afterwards.",
+    established="The owner of a partition changed, and the one before wrote outputs of it afterwards, or committed a "
+    "position before that of the new owner.",
     why="the old owner goes on with the inputs that it holds, and the new one reads them again",
     change="a rebalance listener: on_revoke (onPartitionsRevoked) finishes or drops the inputs in hand, and commits; "
     "on_lost (onPartitionsLost) drops them, for others have them already",
@@ -55,6 +56,22 @@ def late_output(one: Input, application: Application, run: RunEvidence) -> Late 
         if any(each.owner == writer for each in before):
             return Late(one.log, writer, turn, made)
     return _by_elimination(one, application, run)
+
+
+def was_set_back(one: Input, application: Application) -> bool:
+    """Whether the position behind the input was committed after its output, and an instance that did not have the
+    partition any more committed an earlier one, from which the next owner began."""
+    times = [made.time for made in one.outputs if made.time is not None]
+    passed = False
+    for commit in application.commits.get(one.log, ()):
+        if commit.position > one.offset:
+            passed = passed or commit.time >= min(times)
+        elif passed and commit.transaction is not None and commit.time <= max(times):
+            turn = application.owner(one.log, commit.time)
+            writer = application.writers.get(commit.transaction)
+            if turn is not None and writer is not None and writer != turn.owner:
+                return True
+    return False
 
 
 def _by_elimination(one: Input, application: Application, run: RunEvidence) -> Late | None:

@@ -21,7 +21,7 @@ from analyzers.causes.explainers.application_words import (
     offsets,
     once,
 )
-from analyzers.causes.explainers.late_outputs import REVOKED, late_output, revoked_steps
+from analyzers.causes.explainers.late_outputs import REVOKED, late_output, revoked_steps, was_set_back
 from analyzers.causes.kind import CauseKind
 from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
@@ -99,11 +99,13 @@ def _repeats(application: Application, run: RunEvidence) -> Iterator[Repeat]:
         for time in times:
             if application.positions_are_outside:
                 yield Repeat(one=one, time=time, kind=OUTSIDE, broken=_break(one, application, run))
-            elif late_output(one, application, run) is not None:
+            elif late_output(one, application, run) is not None or was_set_back(one, application):
                 yield Repeat(one=one, time=time, kind=REVOKED)
             elif times[0] == times[1] and all(made.producer is None for made in one.outputs):
                 yield Repeat(one=one, time=time, kind=RETRIED)
-            elif (broken := _break(one, application, run)) is not None:
+            elif not (application.positions_are_inside and one.outputs[0].transactional) and (
+                broken := _break(one, application, run)
+            ):
                 yield Repeat(one=one, time=time, kind=AFTER_OUTPUT, broken=broken)
 
 
@@ -156,7 +158,7 @@ def _story(
                 text="outputs are in transactions, and positions are committed beside them",
             )
         ], []
-    broken, inputs = max(by_break.values(), key=lambda each: len(each[1]))
+    broken, inputs = max(by_break.values(), key=lambda each: (each[0].event is not None, len(each[1])))
     faults = [each.event for each, _ in by_break.values() if each.event is not None]
     return [*_steps(kind, broken, inputs, run)], once(faults)
 

@@ -147,6 +147,23 @@ def goes_on_with_a_revoked_partition(s: Any) -> Any:
     )
 
 
+def set_back_by_the_old_owner(s: Any) -> Any:
+    """The new owner had done everything when the old one committed the position behind its own orders. Then the
+    partition came back to it, at that position."""
+    mine = {"transactional": True}
+    started(s, 20)
+    committed(wrote(s, 1.3, range(10), **mine), 1.35, 10, transaction=POOL)
+    fault(s, "pause-client", 1.5, 10.0, processes=[3], target="app:0")
+    committed(wrote(owned(s, 8.0, 1), 8.2, range(10, 20), by=1, **mine), 8.3, 20, transaction=POOL + 1)
+    committed(wrote(s, 10.2, range(10, 15), **mine), 10.3, 15, transaction=POOL)
+    fault(s, "kill-client", 11.0, 13.0, processes=[4], target="app:1")
+    return ended(
+        committed(wrote(owned(s, 17.0, 0), 17.2, range(15, 20), **mine), 17.3, 20, transaction=POOL),
+        20,
+        "exactly-once",
+    )
+
+
 def sends_overlap(s: Any) -> Any:
     """The input at 6 was with a slower thread than that at 7."""
     started(s, 10)
@@ -169,6 +186,7 @@ FAILING_APPLICATIONS: tuple[Callable[[Any], Any], ...] = (
     positions_beside_transactions,
     appended_twice,
     goes_on_with_a_revoked_partition,
+    set_back_by_the_old_owner,
     sends_overlap,
     sent_in_order_and_retried,
 )
