@@ -18,8 +18,8 @@ from workloads.clients.transaction_states import ongoing
 T = TypeVar("T")
 
 TIMEOUT = 1.0
-"""Seconds for an answer. A look at a frozen instance has `nemesis.aim.LONGEST_FREEZE` in all. With 0.3 s and a load of
-27 on two cores, no look ended within a minute."""
+"""Seconds for an answer. A look at a frozen instance has `nemesis.aim.LONGEST_FREEZE` in all. With 0.3 s, no look
+ended within a minute at a load of 27 on two cores."""
 
 PATIENCE = 0.1
 """Seconds for which a broker waits for records before it answers that there are none."""
