@@ -41,6 +41,7 @@ from tests.analyzers import (
     test_several_cuts,
     test_since_fault,
     test_story,
+    test_story_of_causes,
 )
 from tests.support.mutation.calls import calls, survivors
 from tests.support.mutation.logic import LOGIC
@@ -77,6 +78,7 @@ TESTS = (
     test_several_cuts,
     test_since_fault,
     test_story,
+    test_story_of_causes,
 )
 
 NAMES = {"KINDS", "MOMENTARY", "_of_setting"}

@@ -25,8 +25,8 @@ REUSED = extent("offset-reuse", low=10, high=14, first=8, last=9)
 ACKS_ONE = {"acks": "1", "min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
 
 
-def of(*extents: Extent, events: Sequence[FaultEvent] = (), **more: object) -> tuple[Cause, ...]:
-    return derive(replace(evidence(*extents, events=events), **more))  # type: ignore[arg-type]
+def of(*extents: Extent, events: Sequence[FaultEvent] = (), **more: Any) -> tuple[Cause, ...]:
+    return derive(replace(evidence(*extents, events=events), **more))
 
 
 def test_an_offset_that_is_given_twice_is_a_truncation() -> None:
@@ -123,8 +123,8 @@ def traced(
     *extents: Extent, lines: Sequence[LogLine] = (), events: Sequence[FaultEvent] = (), **more: Any
 ) -> Any:
     """The offset of the trace, and its steps as texts; None without one."""
-    logs = SimpleNamespace(about=lambda _: lines)
-    run = replace(evidence(*extents, events=events), logs=logs, **more)  # type: ignore[arg-type]
+    logs: Any = SimpleNamespace(about=lambda _: lines)
+    run = replace(evidence(*extents, events=events), logs=logs, **more)
     found = trace(run.of_log(LOG), extents, run)
     return found and (found.offset, [step.text for step in found.steps])
 

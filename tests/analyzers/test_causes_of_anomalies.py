@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def found(anomaly: str) -> Extent:
 
 UNTIMED = replace(extent("expired"), first=None, last=None)
 LATEST = {"assignments": [member("latest"), member("earliest", 4)]}
-SHOWN: tuple[tuple[str, Extent, list[FaultEvent], dict[str, object], bool], ...] = (
+SHOWN: tuple[tuple[str, Extent, list[FaultEvent], dict[str, Any], bool], ...] = (
     ("auto.offset.reset=latest", found("group-skip"), [], LATEST, True),
     ("auto.offset.reset=latest", found("group-skip"), [], {"assignments": [member("earliest")]}, False),
     ("auto.offset.reset=latest", found("group-skip"), [], {"assignments": [member("latest", 4)]}, False),
@@ -102,11 +103,11 @@ SHOWN: tuple[tuple[str, Extent, list[FaultEvent], dict[str, object], bool], ...]
 
 @pytest.mark.parametrize(("name", "of", "events", "more", "is_shown"), SHOWN)
 def test_what_clients_and_settings_do_is_established_by_the_history(
-    name: str, of: Extent, events: list[FaultEvent], more: dict[str, object], is_shown: bool
+    name: str, of: Extent, events: list[FaultEvent], more: dict[str, Any], is_shown: bool
 ) -> None:
     """A broker was killed meanwhile, which explains none of them."""
     run = evidence(of, events=[*events, fault("kill", 4, 6)])
-    (cause,) = derive(replace(run, **more))  # type: ignore[arg-type]
+    (cause,) = derive(replace(run, **more))
     assert (cause.name or "not determined") == (name if is_shown else "not determined")
     assert cause.findings == {of.anomaly: of.count}
     assert [of.anomaly in step.text for step in cause.steps].count(True) == (of.first is not None)

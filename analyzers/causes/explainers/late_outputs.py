@@ -47,31 +47,40 @@ class Late(NamedTuple):
 def late_output(one: Input, application: Application, run: RunEvidence) -> Late | None:
     """By the id of its producer; without, by elimination: the new owner reads an input once."""
     for made in one.outputs:
-        if made.time is None or (turn := application.owner(one.log, made.time)) is None:
-            continue
-        writer = application.writers.get(made.producer) if made.producer is not None else None
-        if writer is None or writer == turn.owner:
-            continue
-        before = [each for each in application.turns.get(one.log, ()) if each.time < turn.time]
-        if any(each.owner == writer for each in before):
-            return Late(one.log, writer, turn, made)
+        if made.time is not None and (found := _former_owner(application, one.log, made.producer, made.time)):
+            old, turn = found
+            return Late(one.log, old, turn, made)
     return _by_elimination(one, application, run)
 
 
 def was_set_back(one: Input, application: Application) -> bool:
     """Whether the position behind the input was committed after its output, and an instance that did not have the
-    partition any more committed an earlier one, from which the next owner began."""
+    partition any more committed an earlier one before the input had another output."""
     times = [made.time for made in one.outputs if made.time is not None]
     passed = False
     for commit in application.commits.get(one.log, ()):
         if commit.position > one.offset:
             passed = passed or commit.time >= min(times)
-        elif passed and commit.transaction is not None and commit.time <= max(times):
-            turn = application.owner(one.log, commit.time)
-            writer = application.writers.get(commit.transaction)
-            if turn is not None and writer is not None and writer != turn.owner:
-                return True
+        elif (
+            passed
+            and commit.time <= max(times)
+            and _former_owner(application, one.log, commit.transaction, commit.time) is not None
+        ):
+            return True
     return False
+
+
+def _former_owner(
+    application: Application, log: str, producer: int | None, time: int
+) -> tuple[str, Turn] | None:
+    """The instance that this producer belongs to, if another one had the partition at this time, and this one before;
+    with the turn of the other one."""
+    turn = application.owner(log, time)
+    writer = application.writers.get(producer) if producer is not None else None
+    if turn is None or writer is None or writer == turn.owner:
+        return None
+    was_owner = any(each.owner == writer and each.time < turn.time for each in application.turns.get(log, ()))
+    return (writer, turn) if was_owner else None
 
 
 def _by_elimination(one: Input, application: Application, run: RunEvidence) -> Late | None:

@@ -35,13 +35,14 @@ CONSUMER = (
 )
 PRODUCER = "Kafka documentation, KafkaProducer: send() is asynchronous; flush()"
 
+PASSED = "A position was committed, inputs below it have no output, and their instance wrote no more of the partition"
+
 UNFLUSHED = CauseKind(
     name="commits before the outputs are acknowledged",
     happened="application",
     changes="application",
     explains=LOST,
-    established="A position was committed, inputs below it have no output, and their instance wrote nothing more of "
-    "the partition. Other outputs were sent before their commits.",
+    established=f"{PASSED}. Other outputs were sent before their commits.",
     why="a crash loses what waits in the producer: its inputs are below the committed position, so nobody reads them "
     "again",
     change="flush(), or wait for the deliveries, before the commit",
@@ -53,7 +54,7 @@ BEFORE_WORK = CauseKind(
     happened="application",
     changes="application",
     explains=LOST,
-    established="As above, and most outputs were sent after the position behind their input had been committed.",
+    established=f"{PASSED}. Most outputs were sent after the position behind their input had been committed.",
     why="a crash loses the inputs that are not done: they are below the committed position, so nobody reads them "
     "again",
     change="commit after the work: flush(), or wait for the deliveries, before the commit",
@@ -65,7 +66,7 @@ TIMER = CauseKind(
     happened="application",
     changes="application",
     explains=LOST,
-    established="As above, and commits came at regular intervals, whatever outputs there were.",
+    established=f"{PASSED}. Commits came at regular intervals, whatever outputs there were.",
     why="the timer commits what poll() has returned, also where a thread or a queue has not done it yet",
     change="enable.auto.commit=false and a commit of what is done, or enable.auto.offset.store=false and "
     "store_offsets() when the output is acknowledged",
@@ -77,8 +78,9 @@ IGNORED = CauseKind(
     happened="application",
     changes="application",
     explains=LOST,
-    established="A position was committed, inputs below it have no output, and their instance lived on and wrote "
-    "outputs of later inputs of the partition, or nothing ended it and it printed that sends failed.",
+    established="A position was committed, and inputs below it have no output. Their instance lived on and wrote "
+    "outputs of later inputs of the partition; or nothing is known to have ended it, and it printed that sends "
+    "failed.",
     why="a send that fails is reported to its callback or future only; the commit after it passes the input for good",
     change="check the result of each send before the commit; on an error, send again, or end without a commit",
     source=PRODUCER,

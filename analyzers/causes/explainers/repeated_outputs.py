@@ -95,18 +95,24 @@ def _repeats(application: Application, run: RunEvidence) -> Iterator[Repeat]:
         times = [made.time for made in one.outputs if made.time is not None]
         if len(one.outputs) < 2 or len(times) < 2:
             continue
+        broken = _break(one, application, run)
+        kind = _kind(one, times, broken, application, run)
         # The finding has the time of the second output by its place in the sink, so that any of these may be it.
-        for time in times:
-            if application.positions_are_outside:
-                yield Repeat(one=one, time=time, kind=OUTSIDE, broken=_break(one, application, run))
-            elif late_output(one, application, run) is not None or was_set_back(one, application):
-                yield Repeat(one=one, time=time, kind=REVOKED)
-            elif times[0] == times[1] and all(made.producer is None for made in one.outputs):
-                yield Repeat(one=one, time=time, kind=RETRIED)
-            elif not (application.positions_are_inside and one.outputs[0].transactional) and (
-                broken := _break(one, application, run)
-            ):
-                yield Repeat(one=one, time=time, kind=AFTER_OUTPUT, broken=broken)
+        if kind is not None:
+            yield from (Repeat(one=one, time=time, kind=kind, broken=broken) for time in times)
+
+
+def _kind(
+    one: Input, times: Sequence[int], broken: Break | None, application: Application, run: RunEvidence
+) -> CauseKind | None:
+    if application.positions_are_outside:
+        return OUTSIDE
+    if late_output(one, application, run) is not None or was_set_back(one, application):
+        return REVOKED
+    if times[0] == times[1] and all(made.producer is None for made in one.outputs):
+        return RETRIED
+    is_one_transaction = application.positions_are_inside and one.outputs[0].transactional
+    return None if broken is None or is_one_transaction else AFTER_OUTPUT
 
 
 def _break(one: Input, application: Application, run: RunEvidence) -> Break | None:

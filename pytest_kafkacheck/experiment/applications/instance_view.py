@@ -85,7 +85,7 @@ class BrokersInstanceView:
             self.seen = f"{self._name} has no partition"
             time.sleep(STEP)
             return False
-        self.seen = f"{self._name} has {len(self._owned)} partitions, and nothing of {self._moment} was seen"
+        self.seen = f"{self._name} has partitions, and was not seen at the moment {self._moment}"
         if self._moment in ("uncommitted-output", "open-transaction"):
             return self._sight().comes or self._wait_outputs(limit)
         is_suspect = {
