@@ -18,7 +18,10 @@ from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks
 
 LIMIT = 30.0
-"""Seconds for what a rule waits for."""
+"""Seconds of polls for what they have to give."""
+
+COMPLETION_LIMIT = 30.0
+"""Seconds for the completions of what was sent."""
 
 GROUP_SETTINGS: Mapping[str, Any] = {
     "session_timeout": 6.0,
@@ -97,14 +100,14 @@ class Started:
 
     def await_completions(self, count: int) -> list[Done]:
         """All completions, of which there have to be this many."""
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + COMPLETION_LIMIT
         while len(self.completed) < count and time.monotonic() < deadline:
             self.take()
             self.process.check()
             time.sleep(0.01)
         expect(
             len(self.completed) == count,
-            f"{len(self.completed)} of {count} records were completed within {LIMIT:.0f} s",
+            f"{len(self.completed)} of {count} records were completed within {COMPLETION_LIMIT:.0f} s",
         )
         return self.completed
 

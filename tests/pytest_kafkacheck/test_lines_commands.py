@@ -31,7 +31,7 @@ def test_the_schema_lists_every_field_and_every_check(capsys: pytest.CaptureFixt
     assert words >= KINDS.keys()
     assert words >= ANOMALIES.keys() - {check.name for check in BOUND_CHECKS.values()}
     (line,) = (line.split() for line in text.splitlines() if line.split()[:1] == ["lost-write"])
-    assert line[:5] == ["lost-write", "every", "history", "deletion,", "final-read,"]
+    assert line[:6] == ["lost-write", "every", "history", "alter,", "deletion,", "final-read,"]
     examples = [json.loads(line) for line in text.splitlines() if line.strip().startswith("{")]
     assert [each.get("f") for each in examples] == [None, "send", "final-read", "poll"]
 
