@@ -24,12 +24,13 @@ RECOVERIES = f"""
             max({TIME}) filter (where invoked >= healed) - healed as tried,
             coalesce(bool_or({ACKED} and completed < healed), false) as acked_before,
             min(invoked) filter (where invoked >= healed) as asked,
-            max(invoked) filter (where {ANSWERED} and {TIME} >= healed) as answered
+            max(invoked) filter (where {ANSWERED} and {TIME} >= healed) as answered,
+            max(invoked) as last_asked
         from (select * from {{records}} where f = 'send') join heals using (run)
         group by run, topic, partition, healed
     ), recoveries as (
         select run, topic, partition, healed, recovered, acked_before, coalesce(recovered, tried) as lasted,
-            asked, answered, max(answered) over (partition by run) as answered_elsewhere
+            asked, answered, max(answered) over (partition by run) as answered_elsewhere, last_asked
         from tries
     )
 """
@@ -50,18 +51,24 @@ def recoveries(history: History) -> DataFrame:
     - asked: when the first send began after that heal; null for none.
     - answered: when the last send began that a broker acknowledged after that heal, or whose transaction ended after
       it; null for none. answered_elsewhere: the same of all logs of the run together.
-    - deleted: whether the last change of its topic is a deletion that was not refused.
+    - last_asked: when the last send began.
+    - deleted: whether the last change of its topic that began before that is a deletion that was not refused. A run
+      deletes its topics when all sends have ended.
     """
     return history.sql(f"""
-        with {RECOVERIES}, gone as (
-            select run, {NAME} as name, max_by(event in ('deleted', 'delete'), invoked) as is_gone from (
+        with {RECOVERIES}, changes as (
+            select run, {NAME} as name, event in ('deleted', 'delete') as deletes, invoked from (
                 select run, topic, invoked, get_json_object(value, '$.event') as event
                 from {{operations}} where f = 'topic'
                 union all
                 select run, topic, invoked, get_json_object(value, '$.change')
                 from {{operations}} where f = 'alter' and type <> 'fail'
-            ) where event in ('created', 'recreated', 'deleted', 'create', 'delete') group by run, {NAME}
+            ) where event in ('created', 'recreated', 'deleted', 'create', 'delete')
+        ), last_changes as (
+            select /*+ BROADCAST(changes) */ run, topic, partition, max_by(deletes, changes.invoked) as deleted
+            from (select *, {NAME} as name from recoveries) join changes using (run, name)
+            where changes.invoked < last_asked group by run, topic, partition
         )
-        select /*+ BROADCAST(gone) */ topics.*, coalesce(is_gone, false) as deleted
-        from (select *, {NAME} as name from recoveries) topics left join gone using (run, name)
+        select recoveries.*, {NAME} as name, coalesce(deleted, false) as deleted
+        from recoveries left join last_changes using (run, topic, partition)
     """)

@@ -18,6 +18,7 @@ from tests.support.faulty_clients.workloads import (
     WithDeleter,
     WithFaultyClients,
     WithFaultyMembers,
+    WithGrowth,
     WithMislabelledReader,
 )
 
@@ -75,6 +76,16 @@ def test_members_and_programs_that_change_their_group(kafkacheck: Callable[[Expe
         "orphaned-partition",
         "double-ownership",
     }
+
+
+@pytest.mark.nightly
+def test_a_group_that_begins_at_the_end_of_an_added_partition(
+    kafkacheck: Callable[[Experiment], Run],
+) -> None:
+    faults = [api.add_partitions(at=3)]
+    run = kafkacheck(Experiment(workload=WithGrowth(topic_config=SAFE), faults=faults, cooldown=10))
+    assert findings(run) == {"added-partition-skip"}
+    run.assert_valid()
 
 
 @pytest.mark.nightly

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzers.catalogue.bounds import Bounds
+from pytest_kafkacheck import pause_client
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
@@ -29,8 +30,8 @@ def test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded(
             readers=0,
             sessions=0,
         ),
-        duration=3,
-        cooldown=0,
+        faults=[pause_client("producer", at=1, lasting=0.5)],
+        cooldown=2,
         recovery_limit=1,
         bounds=Bounds(unavailable=0.001),
     )
@@ -48,7 +49,7 @@ def test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded(
     assert killed == [3]
     verdict = run.verdict
     # Nobody can read what broker 3 acknowledged before it was killed.
-    assert {each.anomaly for each in verdict.findings} == {"unavailable", "unseen"}
+    assert {each.anomaly for each in verdict.findings} == {"unavailable", "unseen", "silent-partition"}
     assert verdict.result == "invalid"
     assert verdict.unknowns[0] == "The cluster had not recovered after 1 s: brokers [3] do not answer."
     assert any("-1 was written, but its final read could not begin (" in why for why in verdict.unknowns)

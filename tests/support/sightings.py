@@ -59,6 +59,8 @@ SEEN: Mapping[str, str] = {
     "read-above-lso": UNCOMMITTED,
     "double-ownership": MEMBERS,
     "group-skip": f"{CLUSTER}/test_groups.py::test_latest_skips_what_follows_a_deleted_position",
+    "added-partition-skip": f"{CLUSTER}/test_faulty_clients.py"
+    "::test_a_group_that_begins_at_the_end_of_an_added_partition",
     "commit-beyond-polls": MEMBERS,
     "commit-regression": MEMBERS,
     "unfenced-commit": f"{CLUSTER}/test_copy.py::test_positions_without_a_membership_let_a_zombie_commit",
@@ -79,6 +81,7 @@ SEEN: Mapping[str, str] = {
     "leader-below-watermark": f"{REPLICATION}::test_a_disk_that_forgets_what_was_replicated",
     "unclean-truncation": f"{REPLICATION}::test_an_unclean_election_cuts_what_was_replicated",
     "unavailable": LEFT_DOWN,
+    "silent-partition": LEFT_DOWN,
     "slow-recovery": BOUNDS,
 }
 """Name of an anomaly to the test, as pytest spells it."""
@@ -123,11 +126,8 @@ PLANTED: Mapping[str, str] = {
     "uncommitted records to a reader of committed ones.",
     "G1c-realtime": "Needs a broker that returns uncommitted records to a reader of committed ones, within a "
     "transaction.",
-    "added-partition-skip": "Kafka does not promise otherwise. No workload has a group that begins at the end of "
-    "partitions that are added.",
     "added-queue-skip": "Kafka does not promise otherwise. No workload adds partitions below a share group yet.",
     "commit-beyond-end": "Needs a client that commits an offset of its choice, which no workload does.",
-    "silent-partition": "Needs a partition that acknowledges nothing after all faults, while others do.",
     "zombie-write": "Needs a broker that accepts a producer epoch that it has fenced.",
 }
 """Name of an anomaly that no client can cause, or nothing promises to prevent, to why no test has seen it."""

@@ -21,6 +21,7 @@ WRONG_SENDER = WorkerRole("wrong-sender", f"{HERE}.senders:send_wrongly")
 CARELESS_SENDER = WorkerRole("careless-sender", f"{HERE}.senders:send_and_forget")
 MISLABELLED_READER = WorkerRole("mislabelled-reader", f"{HERE}.readers:read_uncommitted_as_committed")
 SLOW_TRANSACTOR = "tests.support.faulty_clients.senders:transact_slowly"
+ADDED_SENDER = WorkerRole("added-sender", f"{HERE}.senders:send_to_an_added_partition")
 DELETER = WorkerRole("deleter", f"{HERE}.outsiders:delete_topics_of_administrators")
 
 
@@ -120,6 +121,23 @@ class WithFaultyMembers(Groups):
             for number, (function, rejoin) in enumerate(wanted)
         ]
         return numbered([*others, *chosen])
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithGrowth(Groups):
+    """Its group begins at the ends of partitions, and a sender waits for one that is added."""
+
+    partitions: int = 2
+    members: int = 1
+    auto_offset_reset: Any = "latest"
+    rate: Any = 50
+
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        return numbered([*super().workers(), WorkerSpec(role=ADDED_SENDER, process=0)])
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((*super().stop_order[0], ADDED_SENDER.name), *super().stop_order[1:])
 
 
 def _with(worker: WorkerSpec, function: str, members: int, rejoin: float | None) -> WorkerSpec:

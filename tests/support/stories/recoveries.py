@@ -145,6 +145,27 @@ def silent_because_the_run_deleted_its_topic(s: Any) -> Any:
     return s.final({0: ONE, 1: ONE + 2}, end=2)
 
 
+def silent_until_the_run_deleted_its_topic(s: Any) -> Any:
+    """As each run does at its end."""
+    silent(s)
+    return s.harness("topic", {"event": "deleted", "config": {}, "id": "t"}, at=(s.now + 10, s.now + 15))
+
+
+def silent_because_its_topic_was_deleted_before_the_run_did(s: Any) -> Any:
+    silent_because_the_run_deleted_its_topic(s)
+    return s.harness(
+        "topic", {"event": "deleted", "config": {}, "id": "u"}, topic="u", at=(s.now + 10, s.now + 15)
+    )
+
+
+def silent_in_a_topic_that_was_created_again(s: Any) -> Any:
+    for change, began in (("delete", 11), ("create", 21)):
+        value = f'{{"change": "{change}"}}'
+        s.operation("alter", process=30, topic="u", partition=None, at=(began, began + 4), value=value)
+    healed(s).send(ONE + 1, None, topic="u", at=(31, 35), type="fail").send(ONE + 2, 1, at=(36, 40))
+    return s.final({0: ONE, 1: ONE + 2}, end=2)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     recovered_slowly_after_a_send_of_unknown_outcome: {"slow-recovery": 1, "unavailable": 1},
     recovered_with_what_was_sent_at_the_heal: {},
@@ -166,4 +187,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     silent_because_its_topic_was_deleted: {},
     silent_although_its_topic_was_not_deleted: {"silent-partition": 1},
     silent_because_the_run_deleted_its_topic: {},
+    silent_until_the_run_deleted_its_topic: {"silent-partition": 1},
+    silent_because_its_topic_was_deleted_before_the_run_did: {},
+    silent_in_a_topic_that_was_created_again: {"silent-partition": 1},
 }
