@@ -205,23 +205,26 @@ _STRUCK = f"""
         where said.stage = 'inject' group by run, said.event
     ), lives as (
         select run, said.process as process, max(said.role) as role, max(said.instance) as instance,
+            bool_or(coalesce(said.observes, false)) as observes,
             min(invoked) filter (where said.event = 'started') as started,
             min(invoked) filter (where said.event <> 'started') as ended
         from (
-            select run, invoked, from_json(value, 'process int, role string, event string, instance int') as said
+            select run, invoked, from_json(
+                value, 'process int, role string, event string, instance int, observes boolean'
+            ) as said
             from {{operations}} where process = {HARNESS} and f = 'worker'
         ) group by run, said.process
     ), known as (
         select *, max(ended) over (
             partition by run, role, instance order by started rows between unbounded preceding and 1 preceding
         ) as died
-        from lives where started is not null
+        from lives where started is not null and not observes
     ), acked as (
         select run, topic, partition, offset, value, completed from {{records}} where {ACKED}
     )
 """
-"""Common table expressions: the faults; the lives of client processes, of which `died` is when the process ended that
-an instance had before; and the acknowledged sends."""
+"""Common table expressions: the faults; the lives of client processes that do not only watch the cluster, of which
+`died` is when the process ended that an instance had before; and the acknowledged sends."""
 
 _IN_WINDOW = "started <= at and coalesce(ended, at) >= at"
 """Of a life: whether it had begun, and had not ended, when the fault began."""

@@ -71,6 +71,7 @@ def test_members_and_programs_that_change_their_group(kafkacheck: Callable[[Expe
     )
     assert findings(run) == {
         "commit-beyond-polls",
+        "commit-beyond-end",
         "commit-regression",
         "excess-duplicates",
         "orphaned-partition",

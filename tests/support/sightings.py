@@ -62,6 +62,7 @@ SEEN: Mapping[str, str] = {
     "added-partition-skip": f"{CLUSTER}/test_faulty_clients.py"
     "::test_a_group_that_begins_at_the_end_of_an_added_partition",
     "commit-beyond-polls": MEMBERS,
+    "commit-beyond-end": MEMBERS,
     "commit-regression": MEMBERS,
     "unfenced-commit": f"{CLUSTER}/test_copy.py::test_positions_without_a_membership_let_a_zombie_commit",
     "excess-duplicates": MEMBERS,
@@ -127,7 +128,6 @@ PLANTED: Mapping[str, str] = {
     "G1c-realtime": "Needs a broker that returns uncommitted records to a reader of committed ones, within a "
     "transaction.",
     "added-queue-skip": "Kafka does not promise otherwise. No workload adds partitions below a share group yet.",
-    "commit-beyond-end": "Needs a client that commits an offset of its choice, which no workload does.",
     "zombie-write": "Needs a broker that accepts a producer epoch that it has fenced.",
 }
 """Name of an anomaly that no client can cause, or nothing promises to prevent, to why no test has seen it."""

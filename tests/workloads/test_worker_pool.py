@@ -302,14 +302,15 @@ def test_a_role_in_a_file_of_the_user_runs_with_the_modules_beside_it(
     function = Reference(module="role_of_user", name="count", file=str(tmp_path / "role_of_user.py")).load()
     monkeypatch.setattr(sys, "path", before)
     rows: list[Mapping[str, Any]] = []
-    counter = WorkerSpec(role=WorkerRole("counter", function, poll_limit=3, reads_own=True), process=0)
+    role = WorkerRole("counter", function, poll_limit=3, reads_own=True, observes=True)
+    counter = WorkerSpec(role=role, process=0)
     with pool(tmp_path, silent, rows, counter) as one:
         one.go()
         one.stop()
         assert one.crashed() == (), one.workers
         assert one.total("counted") == 3
     assert [row["value"]["role"] for row in rows] == ["counter", "counter"]
-    for name, stated in (("poll_limit", 3), ("reads_own", True)):
+    for name, stated in (("poll_limit", 3), ("reads_own", True), ("observes", True)):
         assert [row["value"].get(name) for row in rows] == [stated, None], "it is stated at the start"
 
 

@@ -264,8 +264,9 @@ class WorkerPool:
         value: dict[str, Any] = {"role": role.name, "process": worker.spec.process, "event": event}
         if event == "started" and role.poll_limit is not None:
             value["poll_limit"] = role.poll_limit
-        if event == "started" and role.reads_own:
-            value["reads_own"] = True
+        for mark in ("reads_own", "observes"):
+            if event == "started" and getattr(role, mark):
+                value[mark] = True
         if event == "started" and "acks" in worker.spec.options:
             value["acks"] = str(worker.spec.options["acks"])
         if event == "started" and worker.spec.instance is not None:

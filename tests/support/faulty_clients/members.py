@@ -18,6 +18,9 @@ from workloads.roles.membership import Membership
 STEP = 10
 """Records by which a commit is wrong."""
 
+FAR = 1_000_000
+"""Records by which a position is above the end of its partition."""
+
 BUSY = 2.5
 """Seconds that a member works after each poll, so that it learns late that its group rebalances."""
 
@@ -33,6 +36,15 @@ class WrongPositions(Membership):
                 {log: max(offset + self.step, 0) for log, offset in joined.positions.items()}
             )
             self.step = -self.step
+
+
+class ForeignPositions(Membership):
+    """Its last commit has the positions of another, longer topic."""
+
+    def leave(self, *, commits: bool = True) -> None:
+        if commits and (joined := self._member) is not None:
+            self.commit_positions({log: offset + FAR for log, offset in joined.positions.items()})
+        super().leave(commits=commits)
 
 
 class ResetFromOutside(Membership):
@@ -77,6 +89,10 @@ class EverythingToEveryone(RangePartitionAssignor):  # type: ignore[misc]
 
 def commit_wrong_positions(context: WorkerContext) -> None:
     _consume(context, WrongPositions)
+
+
+def commit_positions_of_another_topic(context: WorkerContext) -> None:
+    _consume(context, ForeignPositions)
 
 
 def join_again_after_a_reset(context: WorkerContext) -> None:

@@ -98,7 +98,7 @@ class WithFaultyMembers(Groups):
 
     partitions: int = 3
     rate: Any = 60
-    groups: int = 4
+    groups: int = 5
     members: int = 2
 
     def workers(self) -> tuple[WorkerSpec, ...]:
@@ -108,6 +108,7 @@ class WithFaultyMembers(Groups):
             "group-1": [("join_again_after_a_reset", 1.5)],
             "group-2": [("", 1.5), ("work_for_long", None)],
             "group-3": [("assign_everything_to_everyone", None)] * 2,
+            "group-4": [("commit_positions_of_another_topic", None)],
         }
         members = {
             (each.options["group"], each.options["number"]): each

@@ -44,7 +44,7 @@ def lives(tables: Tables) -> list[Life]:
         mine = [(o["invoked"], said) for o, said in rows if said["process"] == process]
         began = [(at, said) for at, said in mine if said["event"] == "started"]
         ended = [at for at, said in mine if said["event"] != "started"]
-        if began:
+        if began and not began[0][1].get("observes"):
             ((started, said),) = began
             found.append(Life(process, said["role"], said.get("instance"), started, min(ended, default=None)))
     return found

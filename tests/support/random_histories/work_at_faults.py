@@ -52,6 +52,8 @@ def client_history(draw: st.DrawFn, story: Any) -> Any:
         about = {"role": ROLES.get(process, "app"), "process": process}
         if process in INSTANCES:
             about["instance"] = INSTANCES[process]
+        elif draw(SELDOM):
+            about["observes"] = True
         if not draw(SELDOM):
             s.harness("worker", about | {"event": "started"}, at=(began, began))
         if ended is not None and not draw(SELDOM):
