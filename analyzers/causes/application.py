@@ -121,6 +121,24 @@ class Application:
         return {producer: found.most_common(1)[0][0] for producer, found in counts.items()}
 
     @cached_property
+    def sink_partitions(self) -> frozenset[int]:
+        """That have outputs."""
+        return frozenset(made.partition for one in self.every_input() for made in one.outputs)
+
+    @cached_property
+    def _partitions_of_keys(self) -> Mapping[int, frozenset[int]]:
+        found: dict[int, set[int]] = {}
+        for one in self.every_input():
+            if one.key is not None:
+                found.setdefault(one.key, set()).update(made.partition for made in one.outputs)
+        return {key: frozenset(partitions) for key, partitions in found.items()}
+
+    def sink_partitions_of(self, one: Input) -> frozenset[int]:
+        """Where an output of the input may belong: where those of its key are, or in any partition."""
+        of_key = self._partitions_of_keys.get(one.key) if one.key is not None else None
+        return of_key or self.sink_partitions
+
+    @cached_property
     def positions_are_inside(self) -> bool:
         """Whether positions are committed in transactions: they take effect with the outputs, or not at all."""
         return any(each.transaction is not None for of_log in self.commits.values() for each in of_log)

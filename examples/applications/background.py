@@ -1,7 +1,8 @@
 """As copier_confluent.py, with a flaw: a thread makes the invoices, while the client library commits positions by
 timer (enable.auto.commit). A crash loses the orders that wait for the thread.
 
-With `mended` as its last argument, positions are stored for the timer once the brokers have acknowledged the invoice.
+With `mended` as its last argument, positions are stored for the timer once the brokers have acknowledged the invoices
+of all orders before them.
 
 Usage: background.py BOOTSTRAP SOURCE SINK GROUP CLIENT [mended]
 """
@@ -24,8 +25,9 @@ mended = rest == ["mended"]
 WORK = 0.005
 """Seconds for an invoice."""
 waiting: queue.Queue = queue.Queue(200)
+BATCH = 50
 written: queue.SimpleQueue = queue.SimpleQueue()
-"""Orders whose invoices the brokers have acknowledged, in the order of each partition: the producer is idempotent."""
+"""Orders whose invoices the brokers have acknowledged, in the order of each partition."""
 running = True
 
 
@@ -52,21 +54,28 @@ producer = Producer({"bootstrap.servers": bootstrap, "client.id": client, "enabl
 
 
 def make_invoices():
-    while (order := waiting.get()) is not None:
-        time.sleep(WORK)
-        invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
-        producer.produce(
-            sink, key=order.key(), value=invoice, on_delivery=lambda e, _, o=order: delivered(e, o)
-        )
-        producer.poll(0)
-    producer.flush(5)
+    batch = []
+    while True:
+        order = waiting.get()
+        if order is not None:
+            time.sleep(WORK)
+            invoice = json.dumps({"of": json.loads(order.value())["id"]}).encode()
+            producer.produce(sink, key=order.key(), value=invoice, on_delivery=delivered)
+            batch.append(order)
+        if order is None or len(batch) == BATCH or waiting.empty():
+            # Invoices of one partition go to several, of which one may be late: only a flush waits for all.
+            producer.flush()
+            for each in batch:
+                written.put(each)
+            batch.clear()
+        if order is None:
+            return
 
 
-def delivered(error, order):
+def delivered(error, _):
     if error is not None:
         print(error, flush=True)
         os._exit(1)
-    written.put(order)
 
 
 def store():
@@ -74,9 +83,7 @@ def store():
     while not written.empty():
         order = written.get()
         position = TopicPartition(order.topic(), order.partition(), order.offset() + 1)
-        with suppress(
-            KafkaException
-        ):  # another instance has the partition, and begins at the committed position
+        with suppress(KafkaException):  # of another owner, who begins at the committed position
             consumer.store_offsets(offsets=[position])
 
 

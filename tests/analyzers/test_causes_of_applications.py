@@ -32,7 +32,7 @@ def evidence(s: Any, *findings: Finding) -> RunEvidence:
     inputs = [
         SimpleNamespace(
             topic="t", partition=0, value=each["value"], offset=each["offset"], time=each["invoked"],
-            key=KEY, sink=SINK,
+            key=each["key"], sink=SINK,
         )
         for each in sends
     ]  # fmt: skip
@@ -111,6 +111,10 @@ MISSING: Mapping[Callable[[Any], Any], tuple[Finding, str, str]] = {
         ("duplicate-output", (10, 11, 12, 13, 14), 10.2), "goes on with a revoked partition",
         "the old owner, app:0, wrote 5 outputs of it after that",
     ),
+    failing.commits_a_revoked_partition: (
+        ("duplicate-output", (10, 11, 12, 13, 14), 1.8), "goes on with a revoked partition",
+        "the old owner, app:0, committed a transaction with 5 outputs of it after that",
+    ),
     failing.sends_overlap: (
         ("reordered-output", (6,), 1.37), "sends of one key overlap",
         "two sends of key-7 overlapped: the output of the input at 6 of t-0 was sent by app:0 10 ms after that of "
@@ -165,6 +169,31 @@ def test_a_send_that_failed_last_is_not_taken_for_a_crash() -> None:
     assert cause(evidence(s, ("missing-output", tuple(range(10, 15)), 5.5))).name != found.name
 
 
+@pytest.mark.parametrize(
+    ("keys", "place", "name"),
+    [
+        ((KEY, KEY + 1), 1, "commits before the outputs are acknowledged"),
+        ((None, None), 1, "commits before the outputs are acknowledged"),
+        ((None, None), 0, "ignores the results of sends"),
+        ((KEY, KEY), 1, "commits before the outputs are acknowledged"),
+        ((KEY, KEY + 1), 0, "ignores the results of sends"),
+    ],
+)
+def test_only_later_outputs_of_the_same_partition_show_that_sends_failed(
+    keys: tuple[int | None, int | None], place: int, name: str
+) -> None:
+    """A leader of the sink could not be reached, and others could. keys: of the outputs until then, and of those
+    after it, which lie in the other partition if place is 1."""
+    s = failing.errors_ignored(Story())
+    s.observations = [each for each in s.observations if "printed" not in each["value"]]
+    for each in s.records:
+        each["key"] = keys[each["offset"] >= 15]
+    for each in s.operations:
+        if each["f"] == "output" and each["start_offset"] >= 10:
+            each["partition"] = place
+    assert cause(evidence(s, MISSING[failing.errors_ignored][0])).name == name
+
+
 def test_samples_tell_no_habit() -> None:
     """A position is known to a quarter of a second: what comes first is not."""
     s = failing.commits_first(Story())
@@ -182,6 +211,12 @@ def test_a_position_that_the_old_owner_set_back_is_the_same_cause() -> None:
     found = cause(evidence(s, *findings))
     assert found.name == "goes on with a revoked partition"
     assert any("the old owner, app:0, wrote 5 outputs of it after that" in step.text for step in found.steps)
+
+
+def test_what_the_old_owner_committed_in_time_is_not_late() -> None:
+    """The new owner went back, and nothing says why."""
+    s = failing.commits_a_revoked_partition(Story(), time=1.55)
+    assert cause(evidence(s, MISSING[failing.commits_a_revoked_partition][0])).kind == "unknown"
 
 
 def test_outputs_and_positions_of_one_transaction_are_never_apart() -> None:

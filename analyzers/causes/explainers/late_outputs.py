@@ -1,4 +1,4 @@
-"""Late outputs: an instance wrote outputs of a partition that had been given to another one."""
+"""Late outputs: an instance wrote or committed outputs of a partition that had been given to another one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from analyzers.causes.application import Application, Input, Output, Turn
+from analyzers.causes.application import Application, Input, Turn
 from analyzers.causes.circumstance import LATE_OUTPUTS
 from analyzers.causes.evidence import RunEvidence
 from analyzers.causes.explainers.application_words import ENDING, HOLDING, ends_of
@@ -22,8 +22,8 @@ REVOKED = CauseKind(
     happened="application",
     changes="application",
     explains=frozenset({"duplicate-output", "reordered-output"}),
-    established="The owner of a partition changed, and the one before wrote outputs of it afterwards, or committed a "
-    "position before that of the new owner.",
+    established="The owner of a partition changed, and the one before wrote outputs of it afterwards, or committed "
+    "a transaction with such outputs, or a position before that of the new owner.",
     why="the old owner goes on with the inputs that it holds, and the new one reads them again",
     change="a rebalance listener: on_revoke (onPartitionsRevoked) finishes or drops the inputs in hand, and commits; "
     "on_lost (onPartitionsLost) drops them, for others have them already",
@@ -35,13 +35,14 @@ BEFORE = 30_000_000_000
 
 
 class Late(NamedTuple):
-    """made: None where it is not known which of the outputs it is. turn: that of the new owner, and old: the instance
-    that had the partition before."""
+    """turn: that of the new owner, and old: the instance that had the partition before. time: ns, of the output, or
+    of its commit where only that was late."""
 
     log: str
     old: str
     turn: Turn
-    made: Output | None
+    time: int
+    is_commit: bool = False
 
 
 def late_output(one: Input, application: Application, run: RunEvidence) -> Late | None:
@@ -49,8 +50,36 @@ def late_output(one: Input, application: Application, run: RunEvidence) -> Late 
     for made in one.outputs:
         if made.time is not None and (found := _former_owner(application, one.log, made.producer, made.time)):
             old, turn = found
-            return Late(one.log, old, turn, made)
+            return Late(one.log, old, turn, made.time)
     return _by_elimination(one, application, run)
+
+
+def late_work(one: Input, application: Application, run: RunEvidence) -> Late | None:
+    """A late output or, if there is none, a late commit of an output."""
+    return late_output(one, application, run) or _late_commit(one, application)
+
+
+def _late_commit(one: Input, application: Application) -> Late | None:
+    """The output was written in time, and its transaction was committed late: the new owner had its position by
+    then."""
+    for made in one.outputs:
+        commit = next(
+            (
+                each
+                for each in application.commits.get(one.log, ())
+                if each.transaction is not None
+                and each.transaction == made.producer
+                and each.position > one.offset
+                and each.time >= (made.time or 0)
+            ),
+            None,
+        )
+        if commit is not None and (
+            found := _former_owner(application, one.log, commit.transaction, commit.time)
+        ):
+            old, turn = found
+            return Late(one.log, old, turn, commit.time, is_commit=True)
+    return None
 
 
 def was_set_back(one: Input, application: Application) -> bool:
@@ -96,36 +125,38 @@ def _by_elimination(one: Input, application: Application, run: RunEvidence) -> L
     old = before[-1].owner
     began_again = any(each.time <= times[1] for each in ends_of(turn.owner, turn.time, run))
     is_gone = any(each.time <= times[0] for each in ends_of(old, before[-1].time, run))
-    return None if began_again or is_gone else Late(one.log, old, turn, None)
+    return None if began_again or is_gone else Late(one.log, old, turn, times[1])
 
 
 def revoked_steps(
     inputs: Iterable[Input], application: Application, run: RunEvidence
 ) -> tuple[list[Step], list[FaultEvent]]:
     """Of the change of an owner that has most of them."""
-    by_turn: dict[tuple[str, str, Turn], list[int]] = defaultdict(list)
+    by_turn: dict[tuple[str, str, Turn], list[Late]] = defaultdict(list)
     for one in {(each.log, each.offset): each for each in inputs}.values():
-        if (late := late_output(one, application, run)) is not None:
-            time = late.made.time if late.made is not None else one.outputs[1].time
-            by_turn[late.log, late.old, late.turn].append(time or 0)
+        if (late := late_work(one, application, run)) is not None:
+            by_turn[late.log, late.old, late.turn].append(late)
     if not by_turn:
         return [], []
     log, old, turn = max(by_turn, key=lambda each: len(by_turn[each]))
-    times = sorted({*_written(log, old, turn, application)} or by_turn[log, old, turn])
+    lates = by_turn[log, old, turn]
+    written = _written(log, old, turn, application) or [each.time for each in lates if not each.is_commit]
+    text = (
+        f"wrote {count(len(written), 'output')} of it after that"
+        if written
+        else f"committed a transaction with {count(len(lates), 'output')} of it after that"
+    )
+    times = sorted({*written} or {each.time for each in lates})
     faults = [
         event
         for event in run.events
         if event.fault in ENDING | HOLDING and event.active_between(turn.time - BEFORE, turn.time)
     ][-MOST_FAULTS:]
-    made = len(_written(log, old, turn, application)) or len(by_turn[log, old, turn])
     end = f"; the last at {run.moment(times[-1])}" if len(times) > 1 else ""
     steps = [
         *fault_steps(faults, run),
         Step(time=run.at(turn.time), text=f"the owner of {log} changed from {old} to {turn.owner}"),
-        Step(
-            time=run.at(times[0]),
-            text=f"the old owner, {old}, wrote {count(made, 'output')} of it after that{end}",
-        ),
+        Step(time=run.at(times[0]), text=f"the old owner, {old}, {text}{end}"),
     ]
     return steps, faults
 

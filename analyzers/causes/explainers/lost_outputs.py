@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from analyzers.causes.application import Application, Commit, Event, Habit, Input, habit
@@ -35,7 +35,10 @@ CONSUMER = (
 )
 PRODUCER = "Kafka documentation, KafkaProducer: send() is asynchronous; flush()"
 
-PASSED = "A position was committed, inputs below it have no output, and their instance wrote no more of the partition"
+PASSED = (
+    "A position was committed, inputs below it have no output, and their instance wrote none of later inputs to the "
+    "same partition of the sink"
+)
 
 UNFLUSHED = CauseKind(
     name="commits before the outputs are acknowledged",
@@ -79,8 +82,8 @@ IGNORED = CauseKind(
     changes="application",
     explains=LOST,
     established="A position was committed, and inputs below it have no output. Their instance lived on and wrote "
-    "outputs of later inputs of the partition; or nothing is known to have ended it, and it printed that sends "
-    "failed.",
+    "outputs of later inputs to the same partition of the sink; or nothing is known to have ended it, and it printed "
+    "that sends failed.",
     why="a send that fails is reported to its callback or future only; the commit after it passes the input for good",
     change="check the result of each send before the commit; on an error, send again, or end without a commit",
     source=PRODUCER,
@@ -101,10 +104,11 @@ _OF_SENDS = re.compile(r"(?i)deliver|\bsen[dt]|produc|timed?[ _]?out|expired|bat
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """The inputs without an output that one commit passed.
+    """Inputs without an output that one commit passed.
 
     end      what ended their instance then; None where nothing did.
-    later    ns, when the instance wrote of a later input; None where it did not.
+    later    ns, when the instance wrote of a later input to where the outputs of these belong; None where it did
+             not.
     printed  errors that it printed from when they were fed until a second after the commit.
     """
 
@@ -159,33 +163,56 @@ def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
             if (next_turn := application.next_turn(log, commit.time)) is not None:
                 until = next_turn.time if until is None else min(until, next_turn.time)
             fed = min((one.fed for one in lost if one.fed is not None), default=commit.time)
-            yield Loss(
-                log=log,
-                commit=commit,
-                owner=owner,
-                inputs=lost,
-                end=end,
-                later=_later(inputs, commit, until),
-                printed=[
-                    each
-                    for each in application.events
-                    if each.event == "printed" and each.instance == owner
-                    and fed <= each.time <= commit.time + LATER
-                ],
-            )  # fmt: skip
+            later = _later(inputs, commit, until)
+            for places, some in _apart(lost, application, later.keys()):
+                yield Loss(
+                    log=log,
+                    commit=commit,
+                    owner=owner,
+                    inputs=some,
+                    end=end,
+                    later=max((later[place] for place in places), default=None),
+                    printed=[
+                        each
+                        for each in application.events
+                        if each.event == "printed" and each.instance == owner
+                        and fed <= each.time <= commit.time + LATER
+                    ],
+                )  # fmt: skip
 
 
-def _later(inputs: Sequence[Input], commit: Commit, until: int | None) -> int | None:
-    """ns, when the first output of an input above the position was sent, before its partition had another owner or
-    its instance ended, and long enough after the commit to be of an instance that lived on."""
-    times = (
-        made.time
-        for one in inputs
-        if one.offset >= commit.position
-        for made in one.outputs
-        if made.time is not None and made.time > commit.time + LATER and (until is None or made.time < until)
-    )
-    return min(times, default=None)
+def _later(inputs: Sequence[Input], commit: Commit, until: int | None) -> dict[int, int]:
+    """ns by partition of the sink, when the first output of an input above the position was sent, before the instance
+    ended or another one had the partition, and long enough after the commit to be of an instance that lived on.
+
+    A producer writes to a partition in the order in which it sends: while a leader cannot be reached, what it writes
+    to others says nothing."""
+    found: dict[int, int] = {}
+    for one in inputs:
+        for made in one.outputs:
+            if (
+                one.offset >= commit.position
+                and made.time is not None
+                and commit.time + LATER < made.time
+                and (until is None or made.time < until)
+            ):
+                found[made.partition] = min(made.time, found.get(made.partition, made.time))
+    return found
+
+
+def _apart(
+    lost: Sequence[Input], application: Application, overtaken: Set[int]
+) -> Iterator[tuple[Set[int], list[Input]]]:
+    """The inputs whose outputs belong to these partitions of the sink, with the partitions; and the others with
+    none."""
+    inside: list[Input] = []
+    outside: list[Input] = []
+    for one in lost:
+        (inside if application.sink_partitions_of(one) <= overtaken else outside).append(one)
+    if inside:
+        yield frozenset().union(*map(application.sink_partitions_of, inside)), inside
+    if outside:
+        yield frozenset(), outside
 
 
 def _kind(loss: Loss, application: Application, usual: Habit | None) -> CauseKind:

@@ -164,6 +164,19 @@ def set_back_by_the_old_owner(s: Any) -> Any:
     )
 
 
+def commits_a_revoked_partition(s: Any, *, time: float = 1.7) -> Any:
+    """It was in the middle of a transaction when the partition moved. The new owner began at the position before."""
+    mine = {"transactional": True}
+    started(s, 20)
+    committed(wrote(s, 1.3, range(10), **mine), 1.35, 10, transaction=POOL)
+    committed(owned(wrote(s, 1.5, range(10, 15), **mine), 1.6, 1), time, 15, transaction=POOL)
+    return ended(
+        committed(wrote(s, 1.8, range(10, 20), by=1, **mine), 1.9, 20, transaction=POOL + 1),
+        20,
+        "exactly-once",
+    )
+
+
 def sends_overlap(s: Any) -> Any:
     """The input at 6 was with a slower thread than that at 7."""
     started(s, 10)
@@ -187,6 +200,7 @@ FAILING_APPLICATIONS: tuple[Callable[[Any], Any], ...] = (
     appended_twice,
     goes_on_with_a_revoked_partition,
     set_back_by_the_old_owner,
+    commits_a_revoked_partition,
     sends_overlap,
     sent_in_order_and_retried,
 )
