@@ -39,7 +39,7 @@ producer = KafkaProducer(
     bootstrap_servers=bootstrap.split(","), client_id=client, acks="all", enable_idempotence=True
 )
 while running:
-    batches = consumer.poll(timeout_ms=200)
+    batches = consumer.poll(timeout_ms=1000)
     invoices = [
         producer.send(sink, key=order.key, value=json.dumps({"of": json.loads(order.value)["id"]}).encode())
         for orders in batches.values()

@@ -36,7 +36,7 @@ producer = KafkaProducer(
     bootstrap_servers=bootstrap.split(","), client_id=client, acks="all", enable_idempotence=True
 )
 while running:
-    batches = consumer.poll(timeout_ms=200)
+    batches = consumer.poll(timeout_ms=1000)
     orders = [order for each in batches.values() for order in each]
     if orders:
         consumer.commit()

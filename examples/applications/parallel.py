@@ -36,7 +36,7 @@ producer = KafkaProducer(
 )
 random.seed(0)
 while running:
-    batches = consumer.poll(timeout_ms=500)
+    batches = consumer.poll(timeout_ms=1000)
     orders = [order for each in batches.values() for order in each]
     failed = [order for order in orders if random.random() < 0.2]
     for order in [*(each for each in orders if each not in failed), *failed]:

@@ -58,7 +58,7 @@ def of(order):
 
 
 while running:
-    batches = consumer.poll(timeout_ms=200)
+    batches = consumer.poll(timeout_ms=1000)
     sends = [of(order).submit(invoice, order) for orders in batches.values() for order in orders]
     for send in sends:
         send.result().get(timeout=30)
