@@ -69,7 +69,8 @@ def test_members_and_programs_that_change_their_group(kafkacheck: Callable[[Expe
             expect="invalid",
         )
     )
-    assert findings(run) == {
+    # A sample of the coordinator between two commits of one group shows the note, and there may be none.
+    assert findings(run) - {"position-regression"} == {
         "commit-beyond-polls",
         "commit-beyond-end",
         "commit-regression",

@@ -107,8 +107,8 @@ PLANTED: Mapping[str, str] = {
     "group-state-conflict": "Needs a coordinator that applies a change of a group in part.",
     "group-epoch-regression": "Needs a coordinator that forgets a change of a group.",
     "unexplained-rebalance": "Needs a member that joins again without a reason. The clients that we have do not.",
-    "position-regression": "A note: Kafka does not promise otherwise. No workload lets a member commit a position "
-    "behind its own while its group stays the same.",
+    "position-regression": "A note: Kafka does not promise otherwise. Members that commit less than before are in "
+    "tests/cluster/test_faulty_clients.py, but only some of their runs have a sample between two such commits.",
     "transaction-state-regression": "Needs a coordinator that forgets what it has decided.",
     "producer-epoch-regression": "Needs a coordinator that forgets that it has fenced a producer.",
     "read-above-watermark": "Needs a broker that serves what it has not replicated.",

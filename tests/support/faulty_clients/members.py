@@ -8,6 +8,8 @@ from typing import Any
 from kafka import KafkaAdminClient, OffsetAndMetadata, TopicPartition
 from kafka.coordinator.assignors.abstract import ConsumerProtocolAssignment
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.errors import CoordinatorNotAvailableError
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from workloads.clients.kafka_python import access
 from workloads.clients.protocol import Polled
@@ -20,6 +22,9 @@ STEP = 10
 
 FAR = 1_000_000
 """Records by which a position is above the end of its partition."""
+
+PATIENCE = 20.0
+"""Seconds for a coordinator to be there, which the first group of a cluster waits for."""
 
 BUSY = 2.5
 """Seconds that a member works after each poll, so that it learns late that its group rebalances."""
@@ -56,7 +61,11 @@ class ResetFromOutside(Membership):
         if was_in_group and not self._context.stop.is_set():
             admin = KafkaAdminClient(**access(self._context.bootstrap))
             start = {TopicPartition(*log): OffsetAndMetadata(0, "", -1) for log in self._context.logs}
-            admin.alter_group_offsets(self._group, start)
+            ask = Retrying(
+                retry=retry_if_exception_type(CoordinatorNotAvailableError), stop=stop_after_delay(PATIENCE),
+                wait=wait_fixed(0.2), reraise=True,
+            )  # fmt: skip
+            ask(admin.alter_group_offsets, self._group, start)
             admin.close()
 
 
