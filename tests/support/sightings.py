@@ -127,7 +127,8 @@ PLANTED: Mapping[str, str] = {
     "uncommitted records to a reader of committed ones.",
     "G1c-realtime": "Needs a broker that returns uncommitted records to a reader of committed ones, within a "
     "transaction.",
-    "added-queue-skip": "Kafka does not promise otherwise. No workload adds partitions below a share group yet.",
+    "added-queue-skip": "Kafka does not promise otherwise. The groups of `Queue` begin with the first record of each "
+    "partition.",
     "zombie-write": "Needs a broker that accepts a producer epoch that it has fenced.",
 }
 """Name of an anomaly that no client can cause, or nothing promises to prevent, to why no test has seen it."""
