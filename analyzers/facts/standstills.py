@@ -19,8 +19,7 @@ _STANDSTILLS = f"""
             completed as acked
         from {{records}} join sources using (run, topic, partition) where {ACKED} and offset is not null
     ), made as (
-        select run, sink, value, min(written) as written from {{outputs}} where value is not null
-        group by run, sink, value
+        select run, sink, value, min(written) as written from {{outputs}} group by run, sink, value
     ), joined as (
         select run, topic, partition, until, position, offset, acked, written
         from fed left join made using (run, sink, value)
@@ -38,13 +37,13 @@ _STANDSTILLS = f"""
         )
     ), answered as (
         select /*+ BROADCAST(clocks) */ run, topic, partition, acked, is_timed, coalesce(
-            if(is_timed, written, passed_at), if(at < coalesce(position, 0), null, until)
+            if(is_timed, written, passed_at), if(at < position, null, until)
         ) as answered
         from passed join clocks using (run) where acked is not null
     ), waits as (
         select run, topic, partition, is_timed, answered as ended,
             greatest(lag(answered) over log, min(acked) over later) as began
-        from answered where answered is not null
+        from answered
         window log as (partition by run, topic, partition order by answered),
             later as (
                 partition by run, topic, partition order by answered

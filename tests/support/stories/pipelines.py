@@ -66,14 +66,14 @@ def made(s: Any, *of: int, **more: Any) -> Any:
 
 
 def watched(
-    s: Any, time: int, owner: str | None, position: int | None = None, *, partition: int = 0,
+    s: Any, time: int, owner: str | None, position: int | None = None, *, topic: str = "t", partition: int = 0,
     kind: str = "group",
 ) -> Any:  # fmt: skip
     """The coordinator of the application's group reported this."""
     value = json.dumps({"group": "a", "owner": owner, "member": owner and f"m-{owner}", "position": position})
     s.observations.append({
-        "process": 8, "time": time, "asked": time - 1, "kind": kind, "topic": "t", "partition": partition, "node": 1,
-        "value": value,
+        "process": 8, "time": time, "asked": time - 1, "kind": kind, "topic": topic, "partition": partition,
+        "node": 1, "value": value,
     })  # fmt: skip
     return s
 
