@@ -21,22 +21,20 @@ _ABOVE = f"""
     ), above as (
         select /*+ BROADCAST(ends) */ commits.*, final_end, final_committed, is_undecided
         from {{commits}} as commits join ends using ({LOG_COLUMNS})
-        where type = 'ok' and completed is not null and not reset and invoked < final_invoked and offset > final_end
+        where type = 'ok' and not reset and invoked < final_invoked and offset > final_end
     ), known as (
-        select {LOG_COLUMNS}, offset + 1 as reached, coalesce(final and committed, false) as is_isolated
-        from {{records}} where offset is not null
+        select {LOG_COLUMNS}, offset + 1 as reached, final and committed as is_isolated from {{records}}
         union all
-        select {LOG_COLUMNS}, greatest(log_end, high_watermark), false from {{observations}} where kind = 'partition'
+        select {LOG_COLUMNS}, greatest(log_end, high_watermark), false from {{observations}}
         union all
         select {LOG_COLUMNS}, end_offset, false from {{operations}} where f in ('read', 'final-read')
     ), reaches as (
         select /*+ BROADCAST(above) */ {LOG_COLUMNS}, max(reached) as reached, bool_or(is_isolated) as is_isolated
         from known left semi join above using ({LOG_COLUMNS}) group by {LOG_COLUMNS}
     )
-    select {LOG_COLUMNS}, `group`, process, op, generation, offset, invoked as time, final_end,
-        coalesce(reached, 0) as reached
-    from above left join reaches using ({LOG_COLUMNS})
-    where not (is_undecided and (final_committed or coalesce(is_isolated, false)))
+    select {LOG_COLUMNS}, `group`, process, op, generation, offset, invoked as time, final_end, reached
+    from above join reaches using ({LOG_COLUMNS})
+    where not (is_undecided and (final_committed or is_isolated))
 """
 
 

@@ -102,6 +102,15 @@ def committed_above_the_end_after_a_commit_that_was_refused(s: Any) -> Any:
     return commit(committed_records(s, "ok"), 5, 1, (21, 30), kind="fail")
 
 
+def committed_above_the_end_of_all_records(s: Any) -> Any:
+    """A transaction has not ended, but the final read finds the end: only the member read committed records."""
+    s.send(ONE, 0, at=(1, 2)).send(2 << 40, 1, transaction=A, at=(3, 15), type="info")
+    txn(s, A, (2, 15), process=2, kind="info", ending=14)
+    member(s, 5, "assigned", (10, 20), start=0), polled(s, 5, range(1), (21, 30), **READ)
+    s.now = 900
+    return commit(s.final({0: ONE, 1: 2 << 40}, end=2, committed=False), 5, 9, (31, 40))
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     committed_above_the_end: {"commit-beyond-end": 1},
     committed_one_above_the_end: {"commit-beyond-end": 1},
@@ -118,4 +127,5 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     committed_above_the_last_stable_offset: {},
     committed_above_the_end_of_ended_transactions: {"commit-beyond-end": 1},
     committed_above_the_end_after_a_commit_that_was_refused: {"commit-beyond-end": 1},
+    committed_above_the_end_of_all_records: {"commit-beyond-end": 1},
 }
