@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import ACKED, LOG, POLLED
+from analyzers.facts.columns import ACKED, LOG
 from analyzers.facts.fact import fact
 from analyzers.facts.final_reads import FINAL_READS
 from analyzers.facts.members import assignments, commits, of_groups
 from analyzers.history.load import History
-from workloads.history.schema import NEMESIS
 
 LOG_COLUMNS = ", ".join(LOG)
 
@@ -25,27 +24,27 @@ ADDED = f"""
             union all
             select run, get_json_object(value, '$.evidence.topic'),
                 cast(get_json_object(value, '$.evidence.before') as int)
-            from {{operations}} where process = {NEMESIS} and f = 'add-partitions'
+            from {{operations}} where f = 'add-partitions'
         ) group by run, topic
     ), changes as (
         select run, topic, min(invoked) as altered from {{operations}}
         where f = 'alter' and type <> 'fail' and get_json_object(value, '$.change') = 'partitions'
         group by run, topic
     ), grown as (
-        select run, topic, initial, altered from sizes full join changes using (run, topic)
+        select run, topic, initial, if(initial is null, altered, null) as altered
+        from sizes full join changes using (run, topic)
         where initial is not null or altered is not null
     ), written as (
-        select /*+ BROADCAST(grown) */ {LOG_COLUMNS}, value, min(offset) as offset,
-            min(if(f = 'send', invoked, null)) as sent, bool_or({ACKED}) as is_acknowledged,
-            max(if(initial is null, altered, null)) as altered
+        select /*+ BROADCAST(grown) */ {LOG_COLUMNS}, value, altered, min(offset) as offset,
+            min(if(f = 'send', invoked, null)) as sent, bool_or({ACKED}) as is_acknowledged
         from {{records}} join grown using (run, topic)
-        where value is not null and (f = 'send' or {POLLED}) and coalesce(partition >= initial, true)
-        group by {LOG_COLUMNS}, value
+        where coalesce(partition >= initial, true)
+        group by {LOG_COLUMNS}, value, altered
     ), dated as (
         select *, min(sent) over (partition by {LOG_COLUMNS}) as begun from written
     ), added as (
         select {LOG_COLUMNS}, value, offset, sent from dated
-        where is_acknowledged and offset is not null and coalesce(begun >= altered, true)
+        where is_acknowledged and coalesce(begun >= altered, true)
     )
 """
 """Common table expressions. The last one has the acknowledged records of partitions that were added: where the number
@@ -102,8 +101,8 @@ def added_partition_queues(history: History) -> DataFrame:
     had got a record of the topic. Columns: group, value, offset, sent (ns), position (where it started)."""
     return history.sql(f"""
         with {ADDED}, starts as (
-            select run, `group`, topic, partition, max(cast(get_json_object(value, '$.began') as bigint)) as position
-            from {{operations}} where f = 'queue' group by run, `group`, topic, partition
+            select run, `group`, topic, partition, cast(get_json_object(value, '$.began') as bigint) as position
+            from {{operations}} where f = 'queue'
         ), got as (
             select run, `group`, topic, min(completed) as reading_since from {{operations}}
             where f = 'delivery' and type = 'ok' group by run, `group`, topic

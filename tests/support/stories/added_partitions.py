@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.support.stories.groups import ONE, Span, commit, log, member, polled
 from tests.support.stories.queues import ended, fed, got, took
-from tests.support.stories.removals import DAYS
+from tests.support.stories.removals import DAYS, fault
 from workloads.history.schema import HARNESS, NEMESIS
 
 NEW = 3 << 40
@@ -31,11 +31,11 @@ def altered(s: Any, at: Span = (40, 45), *, change: str = "partitions", kind: st
     return s.operation("alter", process=30, partition=None, at=at, type=kind, value=value)
 
 
-def added_by_a_fault(s: Any, before: int = 1) -> Any:
+def added_by_a_fault(s: Any, before: int = 1, *, event: str = "a", at: Span = (40, 45)) -> Any:
     for stage in ("inject", "heal"):
         evidence = {"topic": "t", "before": before, "partitions": 2} if stage == "inject" else {}
         value = {
-            "event": "a",
+            "event": event,
             "stage": stage,
             "target": "t",
             "nodes": [],
@@ -48,7 +48,7 @@ def added_by_a_fault(s: Any, before: int = 1) -> Any:
             type="info",
             topic=None,
             partition=None,
-            at=(40, 45),
+            at=at,
             value=json.dumps(value),
         )
     return s
@@ -59,12 +59,18 @@ def reading(s: Any) -> Any:
     return polled(member(log(s, 1), 5, "assigned", (10, 20), start=0, policy="latest"), 5, range(1), (21, 30))
 
 
-def written(s: Any, *, at: Span = (50, 55), start: int = 0, kind: str = "ok") -> Any:
-    """To the new partition; its final read finds what was acknowledged."""
+def written(
+    s: Any, *, at: Span = (50, 55), first_at: Span | None = None, start: int = 0, kind: str = "ok",
+    is_located: bool = True, again: int | None = None,
+) -> Any:  # fmt: skip
+    """To the new partition; its final read finds what was acknowledged. is_located: whether acknowledgements have
+    offsets. again: the offset of a record that lies at offset 3, too."""
     for offset in range(3):
-        s.send(NEW + offset, offset, partition=1, at=at, type=kind)
+        time = first_at if offset == 0 and first_at is not None else at
+        s.send(NEW + offset, offset if is_located else None, partition=1, at=time, type=kind)
+    found = {offset: NEW + offset for offset in range(start, 3)} | ({} if again is None else {3: NEW + again})
     now, s.now = s.now, 9_500
-    s.final({offset: NEW + offset for offset in range(start, 3)}, start=start, end=3, partition=1, process=98)
+    s.final(found, start=start, end=max(found) + 1, partition=1, process=98)
     s.now = now
     return s
 
@@ -77,10 +83,11 @@ def began(
     process: int = 5,
     at: Span = (70, 80),
     group: str = "g",
+    offsets: range = range(2, 3),
 ) -> Any:
-    """A member is assigned the new partition, and polls what is left of it."""
+    """A member is assigned the new partition, and polls what is left of it: without a start, these offsets."""
     member(s, process, "assigned", at, generation=2, start=start, partition=1, policy=policy, group=group)
-    for offset in range(2 if start is None else start, 3):
+    for offset in offsets if start is None else range(start, 3):
         s.poll(NEW + offset, offset, partition=1, process=process, at=(90, 95), generation=2)
     return s
 
@@ -89,10 +96,15 @@ def skipped_at_the_beginning(s: Any) -> Any:
     return began(written(reading(created(s))), 2)
 
 
-def skipped_all(s: Any) -> Any:
-    began(written(added_by_a_fault(reading(s))), 3).send(4 << 40, 1, at=(56, 57))
+def goes_on(s: Any, at: Span) -> Any:
+    """Partition 0 acknowledges a send after the faults."""
+    s.send(4 << 40, 1, at=at)
     s.now = 9_700
     return s.final({0: ONE, 1: 4 << 40}, end=2, process=97)
+
+
+def skipped_all(s: Any) -> Any:
+    return goes_on(began(written(added_by_a_fault(reading(s))), 3), (56, 57))
 
 
 def skipped_after_an_administrator_added_it(s: Any) -> Any:
@@ -184,6 +196,82 @@ def removed_before_the_group_started(s: Any) -> Any:
     return began(written(reading(created(s)), start=2), 2)
 
 
+def skipped_records_of_unknown_offsets(s: Any) -> Any:
+    """Only readers show where they lie."""
+    return began(written(reading(created(s)), is_located=False), 2)
+
+
+def skipped_a_record_that_lies_behind_the_start_too(s: Any) -> Any:
+    return began(written(reading(created(s)), again=1), 2)
+
+
+def skipped_what_a_reader_waited_for(s: Any) -> Any:
+    """The poll of another reader began before the group read the topic, and returned a record that was sent later."""
+    written(reading(created(s))).poll(NEW, 0, partition=1, process=9, at=(15, 60))
+    return began(s, 2)
+
+
+def skipped_in_a_topic_that_grew_twice(s: Any) -> Any:
+    """It had one partition at first."""
+    added_by_a_fault(added_by_a_fault(reading(s)), 2, event="b", at=(46, 48))
+    return goes_on(began(written(s), 2), (56, 57))
+
+
+def skipped_in_a_topic_that_an_administrator_altered_twice(s: Any) -> Any:
+    return began(written(altered(altered(reading(s)), (60, 65))), 2)
+
+
+def written_to_before_and_after_an_administrator_added_more(s: Any) -> Any:
+    return began(written(altered(reading(s)), first_at=(35, 39)), 2)
+
+
+def not_added_by_a_fault_that_deleted_records(s: Any) -> Any:
+    """Its evidence has an offset by the same name."""
+    fault(reading(created(s, 2)), "delete-records", topic="t", partition=0, before=1)
+    return began(written(s), 2)
+
+
+def skipped_what_no_final_read_found(s: Any) -> Any:
+    """Another reader got these records. Nobody got the last one, of which it is unknown what became."""
+    reading(created(s))
+    for offset in range(4):
+        s.send(NEW + offset, offset, partition=1, at=(50, 55))
+    for offset in range(3):
+        s.poll(NEW + offset, offset, partition=1, process=9, at=(56, 60))
+    return began(s, 2)
+
+
+def skipped_and_got_nothing(s: Any) -> Any:
+    """The record at its position is not left out."""
+    return member(
+        written(reading(created(s))),
+        5,
+        "assigned",
+        (70, 80),
+        generation=2,
+        start=2,
+        partition=1,
+        policy="latest",
+    )
+
+
+def skipped_before_its_first_poll(s: Any) -> Any:
+    """Where the member started is not recorded. It polled the second and the third record."""
+    return began(written(reading(created(s))), None, offsets=range(1, 3))
+
+
+def read_another_topic_only(s: Any) -> Any:
+    """The group read no other partition of the topic before."""
+    member(created(s), 5, "assigned", (10, 20), start=0, policy="latest")
+    s.operations[-1]["topic"] = "u"
+    return began(written(s), 2)
+
+
+def committed_before_and_later(s: Any) -> Any:
+    written(reading(created(s)))
+    return began(commit(commit(s, 5, 2, (66, 69), partition=1), 5, 3, (96, 99), partition=1), 2)
+
+
 def queued_in_a_new_partition(
     s: Any, position: int | None, *, at: Span = (60, 65), partitions: int = 1
 ) -> Any:
@@ -209,6 +297,12 @@ def left_out_by_a_share_group(s: Any) -> Any:
 
 def left_out_before_the_share_group_got_anything(s: Any) -> Any:
     return queued_in_a_new_partition(s, 2, at=(30, 35))
+
+
+def left_out_after_the_share_group_subscribed(s: Any) -> Any:
+    """It had not got anything."""
+    s.operation("subscribe", process=5, partition=None, at=(10, 12), group="q", value="{}")
+    return queued_in_a_new_partition(s, 2, at=(25, 28))
 
 
 def left_out_of_a_partition_that_was_not_added(s: Any) -> Any:
@@ -241,8 +335,21 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     committed_when_it_started: {},
     added_and_of_unknown_outcome: {},
     removed_before_the_group_started: {"lost-write": 2},
+    skipped_records_of_unknown_offsets: {"added-partition-skip": 2},
+    skipped_a_record_that_lies_behind_the_start_too: {"added-partition-skip": 2, "duplicate": 1},
+    skipped_what_a_reader_waited_for: {"added-partition-skip": 2},
+    skipped_in_a_topic_that_grew_twice: {"added-partition-skip": 2},
+    skipped_in_a_topic_that_an_administrator_altered_twice: {"added-partition-skip": 2},
+    written_to_before_and_after_an_administrator_added_more: {},
+    not_added_by_a_fault_that_deleted_records: {},
+    skipped_what_no_final_read_found: {"added-partition-skip": 2, "unseen": 1},
+    skipped_and_got_nothing: {"added-partition-skip": 2},
+    skipped_before_its_first_poll: {"added-partition-skip": 1},
+    read_another_topic_only: {},
+    committed_before_and_later: {},
     left_out_by_a_share_group: {"added-queue-skip": 2},
     left_out_before_the_share_group_got_anything: {},
+    left_out_after_the_share_group_subscribed: {},
     left_out_of_a_partition_that_was_not_added: {},
     begun_by_a_share_group_at_the_first_record: {},
 }
