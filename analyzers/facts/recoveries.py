@@ -58,11 +58,9 @@ def recoveries(history: History) -> DataFrame:
     return history.sql(f"""
         with {RECOVERIES}, changes as (
             select run, {NAME} as name, event in ('deleted', 'delete') as deletes, invoked from (
-                select run, topic, invoked, get_json_object(value, '$.event') as event
-                from {{operations}} where f = 'topic'
-                union all
-                select run, topic, invoked, get_json_object(value, '$.change')
-                from {{operations}} where f = 'alter' and type <> 'fail'
+                select run, topic, invoked,
+                    coalesce(get_json_object(value, '$.event'), get_json_object(value, '$.change')) as event
+                from {{operations}} where f in ('topic', 'alter') and type <> 'fail'
             ) where event in ('created', 'recreated', 'deleted', 'create', 'delete')
         ), last_changes as (
             select /*+ BROADCAST(changes) */ run, topic, partition, max_by(deletes, changes.invoked) as deleted

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.stories.groups import ONE, S, heal
+from tests.support.stories.groups import ONE, S, Span, heal
 
 LATE = (30 + S, 31 + S)
 """The times of a send that ends just more than a second after the heal."""
@@ -158,12 +159,62 @@ def silent_because_its_topic_was_deleted_before_the_run_did(s: Any) -> Any:
     )
 
 
-def silent_in_a_topic_that_was_created_again(s: Any) -> Any:
-    for change, began in (("delete", 11), ("create", 21)):
-        value = f'{{"change": "{change}"}}'
-        s.operation("alter", process=30, topic="u", partition=None, at=(began, began + 4), value=value)
+def asked_between_two_others(s: Any) -> Any:
+    """One of the other partitions acknowledged what was sent before, and one what was sent later."""
+    s.send(2 << 40, 0, at=(0, 10), partition=2)
+    return (
+        silent(s, at=(34, 45))
+        .send((2 << 40) + 1, 1, at=(32, 33), partition=2)
+        .final({0: 2 << 40, 1: (2 << 40) + 1}, end=2, partition=2)
+    )
+
+
+def asked_twice(s: Any) -> Any:
+    """Nothing shows that other partitions acknowledged anything after the second time."""
+    s.send((2 << 40), None, at=(50, 60), type="info")
+    return silent(s)
+
+
+def topic_event(s: Any, event: str, at: Span) -> Any:
+    """The run, or one of its faults, did this to topic u."""
+    return s.harness("topic", {"event": event, "config": {}, "id": event}, topic="u", at=at)
+
+
+def topic_change(s: Any, change: str, at: Span, kind: str = "ok") -> Any:
+    """An administrator requested this change of topic u."""
+    value = json.dumps({"change": change})
+    return s.operation("alter", process=30, topic="u", partition=None, at=at, type=kind, value=value)
+
+
+def created_and_deleted(s: Any) -> Any:
+    return topic_event(topic_event(s, "created", (0, 1)), "deleted", (2, 3))
+
+
+def silent_topic(s: Any) -> Any:
+    """Topic u acknowledges nothing after the heal."""
     healed(s).send(ONE + 1, None, topic="u", at=(31, 35), type="fail").send(ONE + 2, 1, at=(36, 40))
     return s.final({0: ONE, 1: ONE + 2}, end=2)
+
+
+def silent_because_the_run_deleted_what_it_had_created(s: Any) -> Any:
+    return silent_topic(created_and_deleted(s))
+
+
+def silent_because_its_topic_was_deleted_and_perhaps_altered(s: Any) -> Any:
+    """Nobody answered a request to alter the topic that was gone."""
+    return silent_topic(topic_change(created_and_deleted(s), "config", (5, 6), kind="info"))
+
+
+def silent_although_the_run_created_its_topic_again(s: Any) -> Any:
+    return silent_topic(topic_event(created_and_deleted(s), "created", (5, 6)))
+
+
+def silent_although_a_fault_created_its_topic_again(s: Any) -> Any:
+    return silent_topic(topic_event(created_and_deleted(s), "recreated", (5, 6)))
+
+
+def silent_although_an_administrator_created_its_topic_again(s: Any) -> Any:
+    return silent_topic(topic_change(created_and_deleted(s), "create", (5, 6)))
 
 
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
@@ -189,5 +240,11 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     silent_because_the_run_deleted_its_topic: {},
     silent_until_the_run_deleted_its_topic: {"silent-partition": 1},
     silent_because_its_topic_was_deleted_before_the_run_did: {},
-    silent_in_a_topic_that_was_created_again: {"silent-partition": 1},
+    asked_between_two_others: {"silent-partition": 1},
+    asked_twice: {"silent-partition": 1},
+    silent_because_the_run_deleted_what_it_had_created: {},
+    silent_because_its_topic_was_deleted_and_perhaps_altered: {},
+    silent_although_the_run_created_its_topic_again: {"silent-partition": 1},
+    silent_although_a_fault_created_its_topic_again: {"silent-partition": 1},
+    silent_although_an_administrator_created_its_topic_again: {"silent-partition": 1},
 }

@@ -12,4 +12,9 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "get_json_object(value, '$.stage') = 'hea -> as healed\\n from {{operations}}\\n where "
         "get_json_object(value, '$.stage') = 'hea",
     ),
+    "only the rows of topics and alterations have these events and changes": (
+        "recoveries: )) as event\\n from {{operations}} where f in ('topic', 'alter') and type <> "
+        "'fail'\\n ) where event in ('created', 'recreated -> )) as event\\n from {{operations}} where "
+        "type <> 'fail' ) where event in ('created', 'recreated",
+    ),
 }
