@@ -11,12 +11,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.columns import LOG
-from analyzers.facts.members import UNBOUNDED, events
+from analyzers.facts.members import events
 from analyzers.facts.poll_spans import poll_spans
 from analyzers.history.load import History
-
-# Of an event and a poll in the same nanosecond, the event comes first.
-CHANGES, POLLS = 0, 1
 
 
 def readings(history: History) -> DataFrame:
@@ -38,24 +35,17 @@ def with_reading(polls: DataFrame, history: History, *, at: str, name: str) -> D
     known = events(history).selectExpr(
         "run", "topic", "partition", "process", "event", "generation", "invoked as moment"
     )
-    of_logs = known.where("event in ('assigned', 'revoked', 'lost')")
     of_members = known.where("event in ('left', 'fenced')").drop("topic", "partition")
-    changes = of_logs.unionByName(
-        of_members.join(polls.select(*key).distinct(), ["run", "process"]), allowMissingColumns=True
-    ).withColumn("kind", F.lit(CHANGES))
+    changes = known.unionByName(of_members.join(polls.select(*key).distinct(), ["run", "process"]))
     line = Window.partitionBy(*key)
-    by_time = line.orderBy("moment", "kind").rowsBetween(UNBOUNDED, 0)
-    by_generation = line.orderBy("generation").rangeBetween(UNBOUNDED, 0)
     return (
         polls.withColumn("moment", F.col(at))
-        .withColumn("kind", F.lit(POLLS))
         .unionByName(changes, allowMissingColumns=True)
-        .withColumn("before", F.expr(f"count_if(kind = {CHANGES})").over(by_time))
-        .withColumn(
-            "since", F.expr("count_if(event = 'assigned' and generation is not null)").over(by_generation)
-        )
-        .withColumn("is_known", F.expr("bool_or(coalesce(event = 'assigned', false))").over(line))
-        .where(f"kind = {POLLS}")
+        # Of an event and a poll in the same nanosecond, the event comes first: the frame has all rows of a moment.
+        .withColumn("before", F.count("event").over(line.orderBy("moment")))
+        .withColumn("since", F.expr("count_if(event = 'assigned')").over(line.orderBy("generation")))
+        .withColumn("is_known", F.expr("bool_or(event = 'assigned')").over(line))
+        .where("event is null")
         .withColumn(name, F.expr("struct(before, since, if(is_known, null, generation) as generation)"))
         .select(*polls.columns, name)
     )
