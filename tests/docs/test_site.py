@@ -14,7 +14,7 @@ from tests.docs.markdown import ROOT
 
 def build(docs: Path, out: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", docs, out]
-    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120)
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=600)
 
 
 def test_the_site_builds(tmp_path: Path) -> None:
