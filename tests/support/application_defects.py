@@ -120,10 +120,10 @@ DEFECTS: tuple[Defect, ...] = (
 FAULTS: tuple[Event, ...] = (
     kill("app:0", after="committed-ahead:app:0 or after 8", lasting=2),
     kill("app:0", after="uncommitted-output:app:0 from 18 or after 8", lasting=8),
-    cut_clients("leader:invoices-0", at=34, lasting=8),
-    cut_clients("leader:invoices-1", at=46, lasting=8),
-    kill("app:1", after="committed-ahead:app:1 from 47 or after 2", lasting=2),
-    pause("app:1", after="in-flight:app:1 from 58", lasting=10),
+    cut_clients("leader:invoices-0", at=34, lasting=12),
+    cut_clients("leader:invoices-1", at=50, lasting=12),
+    kill("app:1", after="committed-ahead:app:1 from 51 or after 2", lasting=2),
+    pause("app:1", after="in-flight:app:1 from 66", lasting=10),
 )
 """As in docs/pipeline.md."""
 
