@@ -141,6 +141,7 @@ def pipeline(command: Sequence[str], guarantee: Guarantee) -> Pipeline:
         guarantee=guarantee,
         instances=2,
         restarts=20,
+        settle=180,  # on a busy machine, what waited during the faults takes its time
         topic_config={"min.insync.replicas": 2},
     )  # fmt: skip
 
