@@ -169,6 +169,15 @@ def test_a_send_that_failed_last_is_not_taken_for_a_crash() -> None:
     assert cause(evidence(s, ("missing-output", tuple(range(10, 15)), 5.5))).name != found.name
 
 
+@pytest.mark.parametrize(("time", "is_crash"), [(6.4, True), (6.6, False)])
+def test_an_end_a_second_after_the_commit_did_not_make_the_sends_fail(time: float, is_crash: bool) -> None:
+    s = failing.errors_ignored(Story())
+    s.operations = [each for each in s.operations if each["f"] != "output" or each["start_offset"] < 10]
+    found = cause(evidence(failing.killed(s, time), ("missing-output", tuple(range(10, 15)), 5.5)))
+    assert (found.name != "ignores the results of sends") == is_crash
+    assert any("killed" in step.text for step in found.steps) == is_crash
+
+
 @pytest.mark.parametrize(
     ("keys", "place", "name"),
     [

@@ -113,7 +113,7 @@ DEFECTS: tuple[Defect, ...] = (
         guarantee="exactly-once",
         finds=frozenset({"duplicate-output"}),
         cause=REVOKED,
-        step=r"the old owner, app:\d, wrote [\d,]+ outputs? of it after that",
+        step=r"the old owner, app:\d, (wrote|committed a transaction with) [\d,]+ outputs? of it after that",
     ),
 )
 

@@ -82,8 +82,8 @@ IGNORED = CauseKind(
     changes="application",
     explains=LOST,
     established="A position was committed, and inputs below it have no output. Their instance lived on and wrote "
-    "outputs of later inputs to the same partition of the sink; or nothing is known to have ended it, and it printed "
-    "that sends failed.",
+    "outputs of later inputs to the same partition of the sink; or nothing is known to have ended it within a "
+    "second, and it printed that sends failed.",
     why="a send that fails is reported to its callback or future only; the commit after it passes the input for good",
     change="check the result of each send before the commit; on an error, send again, or end without a commit",
     source=PRODUCER,
@@ -218,16 +218,22 @@ def _apart(
 def _kind(loss: Loss, application: Application, usual: Habit | None) -> CauseKind:
     if application.positions_are_outside:
         return OUTSIDE
-    if loss.later is not None or (loss.end is None and _failed_send(loss) is not None):
+    if _lived_on(loss):
         return IGNORED
     if usual is not None and usual.is_timer:
         return TIMER
     return BEFORE_WORK if usual is not None and usual.is_before_work else UNFLUSHED
 
 
+def _lived_on(loss: Loss) -> bool:
+    """Whether no end of the instance made it lose the outputs."""
+    is_ended = loss.end is not None and loss.end.time <= loss.commit.time + LATER
+    return loss.later is not None or (not is_ended and _failed_send(loss) is not None)
+
+
 def _faults(loss: Loss, run: RunEvidence) -> list[FaultEvent]:
     """That let it happen: what ended the instance or, where it lived on, what was at work while it sent."""
-    if loss.end is not None and loss.later is None:
+    if loss.end is not None and not _lived_on(loss):
         return [] if loss.end.event is None else [loss.end.event]
     return run.active(
         min((one.fed for one in loss.inputs if one.fed is not None), default=None), loss.commit.time
@@ -236,7 +242,7 @@ def _faults(loss: Loss, run: RunEvidence) -> list[FaultEvent]:
 
 def _steps(loss: Loss, kind: CauseKind, usual: Habit | None, run: RunEvidence, sink: str) -> Iterator[Step]:
     yield from fault_steps(_faults(loss, run)[:MOST_FAULTS], run)
-    if loss.end is not None and loss.end.event is None and loss.later is None:
+    if loss.end is not None and loss.end.event is None and not _lived_on(loss):
         yield Step(time=run.at(loss.end.time), text=loss.end.text, is_fault=True)
     if kind is IGNORED:
         yield from _failed(loss, run, sink)
