@@ -121,7 +121,7 @@ class Application:
         return {producer: found.most_common(1)[0][0] for producer, found in counts.items()}
 
     @cached_property
-    def sink_partitions(self) -> frozenset[int]:
+    def _sink_partitions(self) -> frozenset[int]:
         """That have outputs."""
         return frozenset(made.partition for one in self.every_input() for made in one.outputs)
 
@@ -136,7 +136,7 @@ class Application:
     def sink_partitions_of(self, one: Input) -> frozenset[int]:
         """Where an output of the input may belong: where those of its key are, or in any partition."""
         of_key = self._partitions_of_keys.get(one.key) if one.key is not None else None
-        return of_key or self.sink_partitions
+        return of_key or self._sink_partitions
 
     @cached_property
     def positions_are_inside(self) -> bool:

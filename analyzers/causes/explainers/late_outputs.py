@@ -23,7 +23,7 @@ REVOKED = CauseKind(
     changes="application",
     explains=frozenset({"duplicate-output", "reordered-output"}),
     established="The owner of a partition changed, and the one before wrote outputs of it afterwards, or committed "
-    "a transaction with such outputs, or a position before that of the new owner.",
+    "a transaction with its outputs, or a position before that of the new owner.",
     why="the old owner goes on with the inputs that it holds, and the new one reads them again",
     change="a rebalance listener: on_revoke (onPartitionsRevoked) finishes or drops the inputs in hand, and commits; "
     "on_lost (onPartitionsLost) drops them, for others have them already",

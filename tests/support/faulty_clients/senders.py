@@ -121,7 +121,7 @@ def send_and_forget(context: WorkerContext) -> None:
 
 
 def send_to_an_added_partition(context: WorkerContext) -> None:
-    """No defect: as soon as the first topic has one more partition, send to it."""
+    """No defect: it waits until the first topic has one more partition, and sends to that."""
     records, added = context.records(), (context.logs[0][0], context.topics[context.logs[0][0]])
     admin = KafkaAdminClient(**access(context.bootstrap))
     context.ready()
