@@ -216,13 +216,12 @@ def habit(application: Application) -> Habit | None:
         commits = [each for each in application.commits.get(log, ()) if each.is_exact]
         following = {one.time: two.time for one, two in pairwise(commits)}
         before = {two.time: one.time for one, two in pairwise(commits)}
-        passed = 0
         for one in inputs:
-            while passed < len(commits) and commits[passed].position <= one.offset:
-                passed += 1
-            if passed == len(commits) or len(one.outputs) != 1 or (sent := one.outputs[0].time) is None:
+            commit = application.passing(one)
+            if commit is None or not commit.is_exact or len(one.outputs) != 1:
                 continue
-            commit = commits[passed]
+            if (sent := one.outputs[0].time) is None:
+                continue
             if application.owner(log, sent) != application.owner(log, commit.time):
                 continue  # made by another owner than the one that committed
             total += 1

@@ -178,6 +178,22 @@ def test_an_end_a_second_after_the_commit_did_not_make_the_sends_fail(time: floa
     assert any("killed" in step.text for step in found.steps) == is_crash
 
 
+@pytest.mark.parametrize(("lines", "passed", "is_crash"), [(5, 5, False), (4, 5, True), (5, 10, True)])
+def test_failed_sends_that_are_printed_are_those_that_an_end_did_not_lose(
+    lines: int, passed: int, is_crash: bool
+) -> None:
+    """The instance is killed half a second after its commit. passed: inputs below the position."""
+    s = failing.started(Story(), 20)
+    failing.committed(failing.wrote(s, 1.3, range(10)), 1.35, 10)
+    for _ in range(lines):
+        failing.printed(s, 5.4, "ERROR KafkaTimeoutError: Batch for partition o-0 expired")
+    failing.printed(s, 5.4, "ERROR UnknownTopicOrPartitionError")  # no send
+    failing.killed(failing.committed(s, 5.5, 10 + passed), 6.0)
+    found = cause(evidence(s, ("missing-output", tuple(range(10, 10 + passed)), 5.5)))
+    assert (found.name != "ignores the results of sends") == is_crash
+    assert any("killed" in step.text for step in found.steps) == is_crash
+
+
 @pytest.mark.parametrize(
     ("keys", "place", "name"),
     [

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from analyzers.causes.application import Application, Commit, Event, Habit, Input, habit
 from analyzers.causes.circumstance import BY_TIMER, COMMIT_FIRST, LIVED_ON
@@ -82,8 +83,8 @@ IGNORED = CauseKind(
     changes="application",
     explains=LOST,
     established="A position was committed, and inputs below it have no output. Their instance lived on and wrote "
-    "outputs of later inputs to the same partition of the sink; or nothing is known to have ended it within a "
-    "second, and it printed that sends failed.",
+    "outputs of later inputs to the same partition of the sink; or it printed that sends failed, and nothing is "
+    "known to have ended it within a second, or it printed that at least as often as inputs were passed.",
     why="a send that fails is reported to its callback or future only; the commit after it passes the input for good",
     change="check the result of each send before the commit; on an error, send again, or end without a commit",
     source=PRODUCER,
@@ -106,10 +107,11 @@ _OF_SENDS = re.compile(r"(?i)deliver|\bsen[dt]|produc|timed?[ _]?out|expired|bat
 class Loss:
     """Inputs without an output that one commit passed.
 
-    end      what ended their instance then; None where nothing did.
-    later    ns, when the instance wrote of a later input to where the outputs of these belong; None where it did
-             not.
-    printed  errors that it printed from when they were fed until a second after the commit.
+    end       what ended their instance then; None where nothing did.
+    later     ns, when the instance wrote of a later input to where the outputs of these belong; None where it did
+              not.
+    failures  sends that failed, as it printed from when the inputs were fed until a second after the commit.
+    beside    inputs without an output that its commits passed in this time, with these.
     """
 
     log: str
@@ -118,7 +120,8 @@ class Loss:
     inputs: Sequence[Input]
     end: End | None
     later: int | None
-    printed: Sequence[Event]
+    failures: Sequence[Event]
+    beside: int
 
 
 def lost_outputs(run: RunEvidence) -> Iterator[Explanation]:
@@ -145,8 +148,23 @@ def lost_outputs(run: RunEvidence) -> Iterator[Explanation]:
         )
 
 
-def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
-    """Not those while a leader of the sink lost the end of its log: the outputs may have been acknowledged."""
+class Passed(NamedTuple):
+    """Inputs of one owner without an output that one commit passed."""
+
+    log: str
+    commit: Commit
+    owner: str
+    inputs: list[Input]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """ns, from when the first was fed until a second after the commit: what is printed is seen a little later."""
+        fed = (one.fed for one in self.inputs if one.fed is not None)
+        return min(fed, default=self.commit.time), self.commit.time + LATER
+
+
+def _passed(application: Application, run: RunEvidence) -> Iterator[Passed]:
+    """Not while a leader of the sink lost the end of its log: the outputs may have been acknowledged."""
     cuts = sink_cuts(application, run)
     for log, inputs in application.inputs.items():
         by_commit: dict[Commit, list[Input]] = defaultdict(list)
@@ -154,31 +172,44 @@ def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
             if not one.outputs and (commit := application.passing(one)) is not None:
                 by_commit[commit].append(one)
         for commit, lost in by_commit.items():
-            if any(abs(cut - commit.time) < AROUND for cut in cuts):
-                continue
-            turn = application.owner(log, commit.time)
-            owner = turn.owner if turn is not None else ""
-            end = next(ends_of(owner, commit.time - IN_FLIGHT, run), None)
-            until = end.time if end is not None else None
-            if (next_turn := application.next_turn(log, commit.time)) is not None:
-                until = next_turn.time if until is None else min(until, next_turn.time)
-            fed = min((one.fed for one in lost if one.fed is not None), default=commit.time)
-            later = _later(inputs, commit, until)
-            for places, some in _apart(lost, application, later.keys()):
-                yield Loss(
-                    log=log,
-                    commit=commit,
-                    owner=owner,
-                    inputs=some,
-                    end=end,
-                    later=max((later[place] for place in places), default=None),
-                    printed=[
-                        each
-                        for each in application.events
-                        if each.event == "printed" and each.instance == owner
-                        and fed <= each.time <= commit.time + LATER
-                    ],
-                )  # fmt: skip
+            if not any(abs(cut - commit.time) < AROUND for cut in cuts):
+                turn = application.owner(log, commit.time)
+                yield Passed(log, commit, turn.owner if turn is not None else "", lost)
+
+
+def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
+    every = [*_passed(application, run)]
+    for passed in every:
+        log, commit, owner, lost = passed
+        began, ended = passed.span
+        end = next(ends_of(owner, commit.time - IN_FLIGHT, run), None)
+        until = end.time if end is not None else None
+        if (next_turn := application.next_turn(log, commit.time)) is not None:
+            until = next_turn.time if until is None else min(until, next_turn.time)
+        later = _later(application.inputs[log], commit, until)
+        for places, some in _apart(lost, application, later.keys()):
+            yield Loss(
+                log=log,
+                commit=commit,
+                owner=owner,
+                inputs=some,
+                end=end,
+                later=max((later[place] for place in places), default=None),
+                failures=[
+                    each
+                    for each in application.events
+                    if each.instance == owner and began <= each.time <= ended and _is_failed_send(each)
+                ],
+                beside=sum(
+                    len(each.inputs)
+                    for each in every
+                    if each.owner == owner and began <= each.commit.time <= ended
+                ),
+            )
+
+
+def _is_failed_send(event: Event) -> bool:
+    return event.event == "printed" and bool(_OF_SENDS.search(event.line or ""))
 
 
 def _later(inputs: Sequence[Input], commit: Commit, until: int | None) -> dict[int, int]:
@@ -226,9 +257,11 @@ def _kind(loss: Loss, application: Application, usual: Habit | None) -> CauseKin
 
 
 def _lived_on(loss: Loss) -> bool:
-    """Whether no end of the instance made it lose the outputs."""
+    """Whether no end of the instance made it lose the outputs. Of what waits in a producer that is killed,
+    nothing is printed."""
     is_ended = loss.end is not None and loss.end.time <= loss.commit.time + LATER
-    return loss.later is not None or (not is_ended and _failed_send(loss) is not None)
+    enough = loss.beside if is_ended else 1
+    return loss.later is not None or len(loss.failures) >= enough
 
 
 def _faults(loss: Loss, run: RunEvidence) -> list[FaultEvent]:
@@ -269,9 +302,9 @@ def _steps(loss: Loss, kind: CauseKind, usual: Habit | None, run: RunEvidence, s
 
 
 def _failed(loss: Loss, run: RunEvidence, sink: str) -> Iterator[Step]:
-    printed = _failed_send(loss)
     which = offsets(loss.inputs)
-    if printed is not None:
+    if loss.failures:
+        printed = loss.failures[0]
         yield Step(time=run.at(printed.time), text=f"{loss.owner} printed: {printed.line}")
         told = f"the sends of {count(len(loss.inputs), 'input')} failed, as {loss.owner} printed"
     else:
@@ -283,10 +316,6 @@ def _failed(loss: Loss, run: RunEvidence, sink: str) -> Iterator[Step]:
     yield Step(time=run.at(loss.commit.time), text=text)
     if loss.later is not None:
         yield Step(time=run.at(loss.later), text=f"{loss.owner} lived on: it writes outputs of later inputs")
-
-
-def _failed_send(loss: Loss) -> Event | None:
-    return next((each for each in loss.printed if _OF_SENDS.search(each.line or "")), None)
 
 
 LOST_OUTPUTS = Explainer(
