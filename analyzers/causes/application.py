@@ -64,7 +64,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """Everything by log, in order of offset or time."""
+    """Everything by log, in order of offset or time. Commits are all exact, or all samples."""
 
     sink: str = ""
     inputs: Mapping[str, Sequence[Input]] = field(default_factory=dict)
@@ -109,9 +109,10 @@ class Application:
         return any(each.is_exact for of_log in self.commits.values() for each in of_log)
 
     @cached_property
-    def writers(self) -> Mapping[int, str]:
-        """By id of a producer, the instance that had the partitions of most inputs when it wrote their outputs."""
-        counts: dict[int, Counter[str]] = {}
+    def writers(self) -> Mapping[int | None, str]:
+        """By id of a producer, the instance that had the partitions of most inputs when it wrote their outputs.
+        It has no entry for None, a producer without an id."""
+        counts: dict[int | None, Counter[str]] = {}
         for one in self.every_input():
             for made in one.outputs:
                 if made.producer is not None and made.time is not None:
@@ -126,8 +127,9 @@ class Application:
         return frozenset(made.partition for one in self.every_input() for made in one.outputs)
 
     @cached_property
-    def _partitions_of_keys(self) -> Mapping[int, frozenset[int]]:
-        found: dict[int, set[int]] = {}
+    def _partitions_of_keys(self) -> Mapping[int | None, frozenset[int]]:
+        """Inputs without a key have none."""
+        found: dict[int | None, set[int]] = {}
         for one in self.every_input():
             if one.key is not None:
                 found.setdefault(one.key, set()).update(made.partition for made in one.outputs)
@@ -135,8 +137,7 @@ class Application:
 
     def sink_partitions_of(self, one: Input) -> frozenset[int]:
         """Where an output of the input may belong: where those of its key are, or in any partition."""
-        of_key = self._partitions_of_keys.get(one.key) if one.key is not None else None
-        return of_key or self._sink_partitions
+        return self._partitions_of_keys.get(one.key) or self._sink_partitions
 
     @cached_property
     def positions_are_inside(self) -> bool:
@@ -146,11 +147,10 @@ class Application:
     @cached_property
     def positions_are_outside(self) -> bool:
         """Whether outputs are written in transactions, and no position is committed in one."""
-        commits = [each for of_log in self.commits.values() for each in of_log if each.is_exact]
         made = [each for one in self.every_input() for each in one.outputs]
         return (
-            bool(commits)
-            and all(each.transaction is None for each in commits)
+            self.is_exact
+            and not self.positions_are_inside
             and bool(made)
             and all(each.transactional for each in made)
         )
@@ -165,7 +165,7 @@ class Application:
         for log, of_log in self.commits.items():
             for each in of_log:
                 turn = self.owner(log, each.time)
-                if each.is_exact and turn is not None:
+                if turn is not None:
                     found.setdefault(turn.owner, set()).add(each.time)
         return {owner: sorted(times) for owner, times in found.items()}
 
@@ -174,14 +174,14 @@ class Habit(NamedTuple):
     """How the application commits while nothing disturbs it, as far as its outputs show.
 
     late      share of outputs that were sent after the position behind their input was committed.
-    behind    s between commit and output, the median of those that were late; None without any.
+    behind    s between commit and output, the median of those that were late; 0 without any.
     bunched   share of outputs that were sent within the last quarter of the time between two commits.
     across    share of outputs that were sent after the following commit.
     interval  s between two commits, where that is always the same; otherwise None.
     """
 
     late: float
-    behind: float | None
+    behind: float
     bunched: float
     across: float
     interval: float | None
@@ -204,31 +204,28 @@ LEAST = 5
 """Commits, and outputs, from which something is concluded."""
 
 TOLERANCE = 0.12
-"""s by which the intervals of a timer differ, and a tenth of it: clients look at their timers when they poll."""
+"""s by which the intervals of a timer differ, and a twentieth of it: clients look at their timers when they poll."""
 
 
 def habit(application: Application) -> Habit | None:
     """None where commits are not known to the millisecond, or are too few."""
     if not application.is_exact:
         return None
-    late, gaps, bunched, across, total, spans = 0, [], 0, 0, 0, 0
+    gaps, bunched, across, total, spans = [], 0, 0, 0, 0
     for log, inputs in application.inputs.items():
-        commits = [each for each in application.commits.get(log, ()) if each.is_exact]
-        following = {one.time: two.time for one, two in pairwise(commits)}
-        before = {two.time: one.time for one, two in pairwise(commits)}
+        times = [each.time for each in application.commits.get(log, ())]
+        following = dict(pairwise(times))
+        before = {two: one for one, two in pairwise(times)}
         for one in inputs:
             commit = application.passing(one)
-            if commit is None or not commit.is_exact or len(one.outputs) != 1:
-                continue
-            if (sent := one.outputs[0].time) is None:
+            if commit is None or len(one.outputs) != 1 or (sent := one.outputs[0].time) is None:
                 continue
             if application.owner(log, sent) != application.owner(log, commit.time):
                 continue  # made by another owner than the one that committed
             total += 1
             if sent > commit.time:
-                late += 1
                 gaps.append((sent - commit.time) / 1e9)
-                across += commit.time in following and sent > following[commit.time]
+                across += sent > following.get(commit.time, sent)
             elif commit.time in before:
                 spans += 1
                 bunched += sent > commit.time - (commit.time - before[commit.time]) / 4
@@ -236,9 +233,12 @@ def habit(application: Application) -> Habit | None:
         return None
     gaps.sort()
     return Habit(
-        late / total, gaps[len(gaps) // 2] if gaps else None, bunched / max(spans, 1), across / total,
-        _interval(application),
-    )  # fmt: skip
+        late=len(gaps) / total,
+        behind=gaps[len(gaps) // 2] if gaps else 0.0,
+        bunched=bunched / max(spans, 1),
+        across=across / total,
+        interval=_interval(application),
+    )
 
 
 def _interval(application: Application) -> float | None:
@@ -258,4 +258,4 @@ def _interval(application: Application) -> float | None:
 
 
 def _is_near(one: float, other: float) -> bool:
-    return abs(one - other) <= TOLERANCE + 0.1 * other / 2
+    return abs(one - other) <= TOLERANCE + 0.05 * other

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from analyzers.causes.application import Application, Commit, Event, Habit, Input, habit
@@ -107,6 +108,7 @@ _OF_SENDS = re.compile(r"(?i)deliver|\bsen[dt]|produc|timed?[ _]?out|expired|bat
 class Loss:
     """Inputs without an output that one commit passed.
 
+    began     ns, when the first input without an output that the commit passed was fed.
     end       what ended their instance then; None where nothing did.
     later     ns, when the instance wrote of a later input to where the outputs of these belong; None where it did
               not.
@@ -118,10 +120,24 @@ class Loss:
     commit: Commit
     owner: str
     inputs: Sequence[Input]
+    began: int
     end: End | None
     later: int | None
     failures: Sequence[Event]
     beside: int
+
+    @property
+    def lived_on(self) -> bool:
+        """Whether no end of the instance made it lose the outputs. Of what waits in a producer that is killed,
+        nothing is printed."""
+        is_ended = self.end is not None and self.end.time <= self.commit.time + LATER
+        enough = self.beside if is_ended else 1
+        return self.later is not None or len(self.failures) >= enough
+
+    @property
+    def crash(self) -> End | None:
+        """What ended the instance, if that lost the outputs."""
+        return None if self.lived_on else self.end
 
 
 def lost_outputs(run: RunEvidence) -> Iterator[Explanation]:
@@ -129,22 +145,17 @@ def lost_outputs(run: RunEvidence) -> Iterator[Explanation]:
     if application is None:
         return
     usual = habit(application)
-    losses = [*_losses(application, run)]
-    kinds = {id(one): _kind(loss, application, usual) for loss in losses for one in loss.inputs}
-    times = {id(one): loss.commit.time for loss in losses for one in loss.inputs}
-    by_kind: dict[str, list[Loss]] = defaultdict(list)
-    for loss in losses:
-        by_kind[_kind(loss, application, usual).name].append(loss)
-    missing = [(one, times[id(one)], kinds[id(one)]) for loss in losses for one in loss.inputs]
+    losses = [(loss, _kind(loss, application, usual)) for loss in _losses(application, run)]
+    missing = [(one, loss.commit.time, kind) for loss, kind in losses for one in loss.inputs]
     for kind, extents in explained(run, LOST, missing):
-        shown = sorted(by_kind[kind.name], key=lambda loss: -len(loss.inputs))[:1]
-        faults = [event for loss in by_kind[kind.name] for event in _faults(loss, run)]
+        of_kind = [loss for loss, each in losses if each is kind]
+        largest = max(of_kind, key=lambda loss: len(loss.inputs))
         yield Explanation(
             kind=kind,
             extents=extents,
             circumstances=circumstances_of(kind),
-            steps=[step for loss in shown for step in _steps(loss, kind, usual, run, application.sink)],
-            faults=once(faults),
+            steps=[*_steps(largest, kind, usual, run, application.sink)],
+            faults=once(event for loss in of_kind for event in _faults(loss, run)),
         )
 
 
@@ -156,15 +167,10 @@ class Passed(NamedTuple):
     owner: str
     inputs: list[Input]
 
-    @property
-    def span(self) -> tuple[int, int]:
-        """ns, from when the first was fed until a second after the commit: what is printed is seen a little later."""
-        fed = (one.fed for one in self.inputs if one.fed is not None)
-        return min(fed, default=self.commit.time), self.commit.time + LATER
-
 
 def _passed(application: Application, run: RunEvidence) -> Iterator[Passed]:
-    """Not while a leader of the sink lost the end of its log: the outputs may have been acknowledged."""
+    """Not while a leader of the sink lost the end of its log: the outputs may have been acknowledged. Not where the
+    owner is unknown: nobody knows what became of it."""
     cuts = sink_cuts(application, run)
     for log, inputs in application.inputs.items():
         by_commit: dict[Commit, list[Input]] = defaultdict(list)
@@ -172,20 +178,19 @@ def _passed(application: Application, run: RunEvidence) -> Iterator[Passed]:
             if not one.outputs and (commit := application.passing(one)) is not None:
                 by_commit[commit].append(one)
         for commit, lost in by_commit.items():
-            if not any(abs(cut - commit.time) < AROUND for cut in cuts):
-                turn = application.owner(log, commit.time)
-                yield Passed(log, commit, turn.owner if turn is not None else "", lost)
+            turn = application.owner(log, commit.time)
+            if turn is not None and not any(abs(cut - commit.time) < AROUND for cut in cuts):
+                yield Passed(log, commit, turn.owner, lost)
 
 
 def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
     every = [*_passed(application, run)]
-    for passed in every:
-        log, commit, owner, lost = passed
-        began, ended = passed.span
+    for log, commit, owner, lost in every:
+        began = min((one.fed for one in lost if one.fed is not None), default=commit.time)
+        ended = commit.time + LATER  # what is printed is seen a little later
         end = next(ends_of(owner, commit.time - IN_FLIGHT, run), None)
-        until = end.time if end is not None else None
-        if (next_turn := application.next_turn(log, commit.time)) is not None:
-            until = next_turn.time if until is None else min(until, next_turn.time)
+        stops = (end, application.next_turn(log, commit.time))
+        until = min((each.time for each in stops if each is not None), default=inf)
         later = _later(application.inputs[log], commit, until)
         for places, some in _apart(lost, application, later.keys()):
             yield Loss(
@@ -193,6 +198,7 @@ def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
                 commit=commit,
                 owner=owner,
                 inputs=some,
+                began=began,
                 end=end,
                 later=max((later[place] for place in places), default=None),
                 failures=[
@@ -209,10 +215,10 @@ def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
 
 
 def _is_failed_send(event: Event) -> bool:
-    return event.event == "printed" and bool(_OF_SENDS.search(event.line or ""))
+    return bool(_OF_SENDS.search(event.line or ""))
 
 
-def _later(inputs: Sequence[Input], commit: Commit, until: int | None) -> dict[int, int]:
+def _later(inputs: Sequence[Input], commit: Commit, until: float) -> dict[int, int]:
     """ns by partition of the sink, when the first output of an input above the position was sent, before the instance
     ended or another one had the partition, and long enough after the commit to be of an instance that lived on.
 
@@ -224,8 +230,7 @@ def _later(inputs: Sequence[Input], commit: Commit, until: int | None) -> dict[i
             if (
                 one.offset >= commit.position
                 and made.time is not None
-                and commit.time + LATER < made.time
-                and (until is None or made.time < until)
+                and commit.time + LATER < made.time < until
             ):
                 found[made.partition] = min(made.time, found.get(made.partition, made.time))
     return found
@@ -249,51 +254,44 @@ def _apart(
 def _kind(loss: Loss, application: Application, usual: Habit | None) -> CauseKind:
     if application.positions_are_outside:
         return OUTSIDE
-    if _lived_on(loss):
+    if loss.lived_on:
         return IGNORED
+    kind, _ = _too_early(usual)
+    return kind
+
+
+def _too_early(usual: Habit | None) -> tuple[CauseKind, str]:
+    """The kind of a loss by a crash, and how its commit came before the outputs."""
     if usual is not None and usual.is_timer:
-        return TIMER
-    return BEFORE_WORK if usual is not None and usual.is_before_work else UNFLUSHED
-
-
-def _lived_on(loss: Loss) -> bool:
-    """Whether no end of the instance made it lose the outputs. Of what waits in a producer that is killed,
-    nothing is printed."""
-    is_ended = loss.end is not None and loss.end.time <= loss.commit.time + LATER
-    enough = loss.beside if is_ended else 1
-    return loss.later is not None or len(loss.failures) >= enough
+        return TIMER, f"by timer, every {usual.interval:.1f} s, before its outputs were acknowledged"
+    if usual is not None and usual.is_before_work:
+        return BEFORE_WORK, f"before its outputs were sent, usually {seconds(usual.behind)} later"
+    return UNFLUSHED, "before its outputs were acknowledged"
 
 
 def _faults(loss: Loss, run: RunEvidence) -> list[FaultEvent]:
     """That let it happen: what ended the instance or, where it lived on, what was at work while it sent."""
-    if loss.end is not None and not _lived_on(loss):
-        return [] if loss.end.event is None else [loss.end.event]
-    return run.active(
-        min((one.fed for one in loss.inputs if one.fed is not None), default=None), loss.commit.time
-    )
+    if loss.crash is not None:
+        return [] if loss.crash.event is None else [loss.crash.event]
+    return run.active(loss.began, loss.commit.time)
 
 
 def _steps(loss: Loss, kind: CauseKind, usual: Habit | None, run: RunEvidence, sink: str) -> Iterator[Step]:
     yield from fault_steps(_faults(loss, run)[:MOST_FAULTS], run)
-    if loss.end is not None and loss.end.event is None and not _lived_on(loss):
-        yield Step(time=run.at(loss.end.time), text=loss.end.text, is_fault=True)
+    if loss.crash is not None and loss.crash.event is None:
+        yield Step(time=run.at(loss.crash.time), text=loss.crash.text, is_fault=True)
     if kind is IGNORED:
         yield from _failed(loss, run, sink)
         return
-    where = f"position {loss.commit.position:,} of {loss.log} was committed"
-    which = f"{offsets(loss.inputs)} never had any in {sink}"
     if kind is OUTSIDE:
-        text = f"{where} in no transaction; the outputs of {offsets(loss.inputs)} were in one that never took effect"
-    elif kind is TIMER and usual is not None and usual.interval is not None:
-        text = (
-            f"{where} by timer, every {usual.interval:.1f} s, before its outputs were acknowledged: {which}"
-        )
-    elif kind is BEFORE_WORK and usual is not None and usual.behind is not None:
-        gap = seconds(usual.behind)
-        text = f"{where} before its outputs were sent, usually {gap} later: {which}"
+        how = f"in no transaction; the outputs of {offsets(loss.inputs)} were in one that never took effect"
     else:
-        text = f"{where} before its outputs were acknowledged: {which}"
-    yield Step(time=run.at(loss.commit.time), text=text)
+        _, too_early = _too_early(usual)
+        how = f"{too_early}: {offsets(loss.inputs)} never had any in {sink}"
+    yield Step(
+        time=run.at(loss.commit.time),
+        text=f"position {loss.commit.position:,} of {loss.log} was committed {how}",
+    )
     if loss.end is None:
         yield Step(
             time=None,
