@@ -58,9 +58,9 @@ class End(NamedTuple):
 def ends_of(owner: str, since: int, run: RunEvidence) -> Iterator[End]:
     """In order of time."""
     found = [
-        End(event.began, f"{owner} is ended", event)
-        for event in faults_of(owner, run, ENDING)
-        if event.began is not None and event.began >= since
+        End(began, f"{owner} is ended", event)
+        for began, event in faults_of(owner, run, ENDING)
+        if began >= since
     ]
     if run.application is not None:
         found += [
@@ -71,12 +71,13 @@ def ends_of(owner: str, since: int, run: RunEvidence) -> Iterator[End]:
     yield from sorted(found, key=lambda each: each.time)
 
 
-def faults_of(owner: str, run: RunEvidence, faults: Collection[str]) -> Iterator[FaultEvent]:
-    """On an instance."""
+def faults_of(owner: str, run: RunEvidence, faults: Collection[str]) -> Iterator[tuple[int, FaultEvent]]:
+    """On an instance, each with the time at which it began, ns."""
     for event in run.events:
         names = {client_name(each, run.clients) for each in event.processes}
-        if event.fault in faults and event.took_effect and owner in names:
-            yield event
+        began = event.began if event.took_effect else None
+        if began is not None and event.fault in faults and owner in names:
+            yield began, event
 
 
 def circumstances_of(kind: CauseKind) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ def revoked_steps(
 ) -> tuple[list[Step], list[FaultEvent]]:
     """Of the change of an owner that has most of them."""
     by_turn: dict[tuple[str, str, Turn], list[Late]] = defaultdict(list)
-    for one in {(each.log, each.offset): each for each in inputs}.values():
+    for one in dict.fromkeys(inputs):  # an input may have changed places in several partitions of the sink
         if (late := late_work(one, application, run)) is not None:
             by_turn[late.log, late.old, late.turn].append(late)
     if not by_turn:

@@ -23,7 +23,7 @@ from analyzers.causes.explainers.application_words import (
 )
 from analyzers.causes.explainers.late_outputs import REVOKED, late_work, revoked_steps, was_set_back
 from analyzers.causes.kind import CauseKind
-from analyzers.causes.words import MOST_FAULTS, fault_steps
+from analyzers.causes.words import fault_steps
 from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Step
 from analyzers.verdict.wording import count
@@ -70,10 +70,12 @@ class Break(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Repeat:
+    """times: of the outputs, as far as they are known, in ns; at least two."""
+
     one: Input
-    time: int
+    times: Sequence[int]
     kind: CauseKind
-    broken: Break | None = None
+    broken: Break | None
 
 
 def repeated_outputs(run: RunEvidence) -> Iterator[Explanation]:
@@ -81,7 +83,8 @@ def repeated_outputs(run: RunEvidence) -> Iterator[Explanation]:
     if application is None:
         return
     repeats = [*_repeats(application, run)]
-    found = [(each.one, each.time, each.kind) for each in repeats]
+    # The finding has the time of the second output by its place in the sink, so that any of these may be it.
+    found = [(each.one, time, each.kind) for each in repeats for time in each.times]
     for kind, extents in explained(run, REPEATED, found):
         of_kind = [each for each in repeats if each.kind is kind]
         steps, faults = _story(kind, of_kind, application, run)
@@ -93,13 +96,12 @@ def repeated_outputs(run: RunEvidence) -> Iterator[Explanation]:
 def _repeats(application: Application, run: RunEvidence) -> Iterator[Repeat]:
     for one in application.every_input():
         times = [made.time for made in one.outputs if made.time is not None]
-        if len(one.outputs) < 2 or len(times) < 2:
+        if len(times) < 2:
             continue
-        broken = _break(one, application, run)
+        broken = _break(one, times, application, run)
         kind = _kind(one, times, broken, application, run)
-        # The finding has the time of the second output by its place in the sink, so that any of these may be it.
         if kind is not None:
-            yield from (Repeat(one=one, time=time, kind=kind, broken=broken) for time in times)
+            yield Repeat(one=one, times=times, kind=kind, broken=broken)
 
 
 def _kind(
@@ -115,12 +117,9 @@ def _kind(
     return None if broken is None or is_one_transaction else AFTER_OUTPUT
 
 
-def _break(one: Input, application: Application, run: RunEvidence) -> Break | None:
+def _break(one: Input, times: Sequence[int], application: Application, run: RunEvidence) -> Break | None:
     """None where nothing is known to have come between, or the position had been committed by then."""
-    first, second = (made.time for made in one.outputs[:2])
-    assert first is not None
-    if second is None:
-        return None
+    first, second, *_ = times
     turn = application.owner(one.log, first)
     if turn is None:
         return None
@@ -128,12 +127,13 @@ def _break(one: Input, application: Application, run: RunEvidence) -> Break | No
     if following is not None and following.time > second:
         following = None
     end = next((each for each in ends_of(turn.owner, first, run) if each.time <= second), None)
-    held = [event for event in faults_of(turn.owner, run, HOLDING) if event.active_between(first, second)]
+    event: FaultEvent | None
     if end is not None:
         time, event, text = end.time, end.event, end.text
     elif following is not None:
-        time = held[0].began or following.time if held else following.time
-        event, text = (held[0] if held else None), f"{one.log} gets another owner"
+        held = (each for each in faults_of(turn.owner, run, HOLDING) if each[1].active_between(first, second))
+        time, event = next(held, (following.time, None))
+        text = f"{one.log} gets another owner"
     else:
         return None
     position = application.position(one.log, following.time if following is not None else time)
@@ -147,45 +147,42 @@ def _story(
 ) -> tuple[list[Step], list[FaultEvent]]:
     if kind is REVOKED:
         return revoked_steps([each.one for each in repeats], application, run)
+    first = min(repeats, key=lambda each: each.times[0])
+    began = run.at(first.times[0])
     if kind is RETRIED:
-        first = min(each.time for each in repeats)
-        which = f"the input at {repeats[0].one.offset:,} of {repeats[0].one.log}"
-        return [Step(time=run.at(first), text=f"the output of {which} is sent once and written twice")], []
-    by_break: dict[tuple[str, int], tuple[Break, list[Input]]] = {}
+        text = f"the output of the input at {first.one.offset:,} of {first.one.log} is sent once and written twice"
+        return [Step(time=began, text=text)], []
+    by_break: dict[tuple[str, int], tuple[Break, list[Repeat]]] = {}
     for each in repeats:
         if each.broken is not None:
-            _, inputs = by_break.setdefault((each.broken.log, each.broken.time), (each.broken, []))
-            inputs.extend(one for one in [each.one] if one not in inputs[-1:])
+            _, broken_off = by_break.setdefault((each.broken.log, each.broken.time), (each.broken, []))
+            broken_off.append(each)
     if not by_break:
-        first = min(each.time for each in repeats)
-        return [
-            Step(
-                time=run.at(first),
-                text="outputs are in transactions, and positions are committed beside them",
-            )
-        ], []
-    broken, inputs = max(by_break.values(), key=lambda each: (each[0].event is not None, len(each[1])))
-    faults = [each.event for each, _ in by_break.values() if each.event is not None]
-    return [*_steps(kind, broken, inputs, run)], once(faults)
+        text = "outputs are in transactions, and positions are committed beside them"
+        return [Step(time=began, text=text)], []
+    broken, largest = max(by_break.values(), key=lambda each: (each[0].event is not None, len(each[1])))
+    faults = once(each.event for each, _ in by_break.values() if each.event is not None)
+    return [*_steps(kind, broken, largest, run)], faults
 
 
-def _steps(kind: CauseKind, broken: Break, inputs: Sequence[Input], run: RunEvidence) -> Iterator[Step]:
+def _steps(kind: CauseKind, broken: Break, repeats: Sequence[Repeat], run: RunEvidence) -> Iterator[Step]:
     if broken.event is not None:
-        yield from fault_steps([broken.event][:MOST_FAULTS], run)
+        yield from fault_steps([broken.event], run)
     else:
         yield Step(time=run.at(broken.time), text=broken.text, is_fault=True)
     at = "none was" if broken.position is None else f"position {broken.position:,} was"
     how = " in a transaction that ended, and their positions are not part of it" if kind is OUTSIDE else ""
-    written = max(made.time for one in inputs for made in one.outputs[:1] if made.time is not None)
+    written = max(each.times[0] for each in repeats)
+    which = offsets([each.one for each in repeats])
     text = (
-        f"the outputs of {offsets(inputs)} of {broken.log} were written{how}, before the commit: {at} committed when "
+        f"the outputs of {which} of {broken.log} were written{how}, before the commit: {at} committed when "
         f"{_ending(broken)}"
     )
     yield Step(time=run.at(min(written, broken.time)), text=text)
-    again = min(made.time for one in inputs for made in one.outputs[1:2] if made.time is not None)
+    again = min(each.times[1] for each in repeats)
     owner = broken.turn.owner if broken.turn is not None else broken.owner
     yield Step(
-        time=run.at(again), text=f"{owner} begins there and writes {count(len(inputs), 'output')} again"
+        time=run.at(again), text=f"{owner} begins there and writes {count(len(repeats), 'output')} again"
     )
 
 
