@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from analyzers.causes.application import Application, Input, Turn
@@ -36,13 +36,14 @@ BEFORE = 30_000_000_000
 
 class Late(NamedTuple):
     """turn: that of the new owner, and old: the instance that had the partition before. time: ns, of the output, or
-    of its commit where only that was late."""
+    of a commit where only that was late. position: that was committed by it, if it is before the input."""
 
     log: str
     old: str
     turn: Turn
     time: int
     is_commit: bool = False
+    position: int | None = None
 
 
 def late_output(one: Input, application: Application, run: RunEvidence) -> Late | None:
@@ -55,8 +56,8 @@ def late_output(one: Input, application: Application, run: RunEvidence) -> Late 
 
 
 def late_work(one: Input, application: Application, run: RunEvidence) -> Late | None:
-    """A late output or, if there is none, a late commit of an output."""
-    return late_output(one, application, run) or _late_commit(one, application)
+    """A late output or, if there is none, a late commit of an output, or of a position before the input."""
+    return late_output(one, application, run) or _late_commit(one, application) or _set_back(one, application)
 
 
 def _late_commit(one: Input, application: Application) -> Late | None:
@@ -67,10 +68,10 @@ def _late_commit(one: Input, application: Application) -> Late | None:
             (
                 each
                 for each in application.commits.get(one.log, ())
-                if each.transaction is not None
-                and each.transaction == made.producer
+                if each.transaction == made.producer
                 and each.position > one.offset
-                and each.time >= (made.time or 0)
+                and made.time is not None
+                and each.time >= made.time
             ),
             None,
         )
@@ -82,21 +83,22 @@ def _late_commit(one: Input, application: Application) -> Late | None:
     return None
 
 
-def was_set_back(one: Input, application: Application) -> bool:
-    """Whether the position behind the input was committed after its output, and an instance that did not have the
-    partition any more committed an earlier one before the input had another output."""
+def _set_back(one: Input, application: Application) -> Late | None:
+    """The position behind the input was committed after its output, and an instance that did not have the partition
+    any more committed an earlier one before the input had another output."""
     times = [made.time for made in one.outputs if made.time is not None]
     passed = False
     for commit in application.commits.get(one.log, ()):
         if commit.position > one.offset:
-            passed = passed or commit.time >= min(times)
+            passed = commit.time >= min(times)
         elif (
             passed
             and commit.time <= max(times)
-            and _former_owner(application, one.log, commit.transaction, commit.time) is not None
+            and (found := _former_owner(application, one.log, commit.transaction, commit.time))
         ):
-            return True
-    return False
+            old, turn = found
+            return Late(one.log, old, turn, commit.time, is_commit=True, position=commit.position)
+    return None
 
 
 def _former_owner(
@@ -105,11 +107,11 @@ def _former_owner(
     """The instance that this producer belongs to, if another one had the partition at this time, and this one before;
     with the turn of the other one."""
     turn = application.owner(log, time)
-    writer = application.writers.get(producer) if producer is not None else None
-    if turn is None or writer is None or writer == turn.owner:
+    if turn is None:
         return None
-    was_owner = any(each.owner == writer and each.time < turn.time for each in application.turns.get(log, ()))
-    return (writer, turn) if was_owner else None
+    writer = application.writers.get(producer)
+    former = {each.owner for each in application.turns[log] if each.time < turn.time} - {turn.owner}
+    return (writer, turn) if writer in former else None
 
 
 def _by_elimination(one: Input, application: Application, run: RunEvidence) -> Late | None:
@@ -131,43 +133,51 @@ def _by_elimination(one: Input, application: Application, run: RunEvidence) -> L
 def revoked_steps(
     inputs: Iterable[Input], application: Application, run: RunEvidence
 ) -> tuple[list[Step], list[FaultEvent]]:
-    """Of the change of an owner that has most of them."""
+    """Of the change of an owner that has most of those with late work, which one of them has at least."""
     by_turn: dict[tuple[str, str, Turn], list[Late]] = defaultdict(list)
     for one in dict.fromkeys(inputs):  # an input may have changed places in several partitions of the sink
         if (late := late_work(one, application, run)) is not None:
             by_turn[late.log, late.old, late.turn].append(late)
-    if not by_turn:
-        return [], []
     log, old, turn = max(by_turn, key=lambda each: len(by_turn[each]))
-    lates = by_turn[log, old, turn]
-    written = _written(log, old, turn, application) or [each.time for each in lates if not each.is_commit]
-    text = (
-        f"wrote {count(len(written), 'output')} of it after that"
-        if written
-        else f"committed a transaction with {count(len(lates), 'output')} of it after that"
-    )
-    times = sorted({*written} or {each.time for each in lates})
     faults = [
         event
         for event in run.events
         if event.fault in ENDING | HOLDING and event.active_between(turn.time - BEFORE, turn.time)
     ][-MOST_FAULTS:]
-    end = f"; the last at {run.moment(times[-1])}" if len(times) > 1 else ""
     steps = [
         *fault_steps(faults, run),
         Step(time=run.at(turn.time), text=f"the owner of {log} changed from {old} to {turn.owner}"),
-        Step(time=run.at(times[0]), text=f"the old owner, {old}, {text}{end}"),
+        *_late_steps(by_turn[log, old, turn], application, run),
     ]
     return steps, faults
 
 
+def _late_steps(lates: Sequence[Late], application: Application, run: RunEvidence) -> Iterator[Step]:
+    """Of one change of the owner."""
+    log, old, turn, *_ = lates[0]
+    written = _written(log, old, turn, application) or [each.time for each in lates if not each.is_commit]
+    committed = [each.time for each in lates if each.position is None]
+    back = [(each.time, each.position) for each in lates if each.position is not None]
+    text = (
+        f"wrote {count(len(written), 'output')} of it after that"
+        if written
+        else f"committed a transaction with {count(len(committed), 'output')} of it after that"
+    )
+    if times := sorted({*(written or committed)}):
+        end = f"; the last at {run.moment(times[-1])}" if len(times) > 1 else ""
+        yield Step(time=run.at(times[0]), text=f"the old owner, {old}, {text}{end}")
+    if back:
+        time, position = min(back)
+        yield Step(time=run.at(time), text=f"the old owner, {old}, set the position back to {position:,}")
+
+
 def _written(log: str, old: str, turn: Turn, application: Application) -> list[int]:
     """ns, of all outputs of the log that the old owner wrote in the turn of the new one."""
-    following = application.next_turn(log, turn.time)
     return [
         made.time
         for one in application.inputs.get(log, ())
         for made in one.outputs
-        if made.time is not None and made.producer is not None and application.writers.get(made.producer) == old
-        and made.time > turn.time and (following is None or made.time < following.time)
-    ]  # fmt: skip
+        if made.time is not None
+        and application.owner(log, made.time) == turn
+        and application.writers.get(made.producer) == old
+    ]

@@ -66,7 +66,9 @@ def reordered_outputs(run: RunEvidence) -> Iterator[Explanation]:
         circumstances = circumstances_of(kind)
         swaps = [swap for swap, of in kinds if of is kind]
         if kind is REVOKED:
-            steps, faults = revoked_steps([swap.one for swap in swaps], application, run)
+            steps, faults = revoked_steps(
+                [each for swap in swaps for each in (swap.one, swap.other)], application, run
+            )
             yield Explanation(
                 kind=kind, extents=extents, circumstances=circumstances, steps=steps, faults=faults
             )

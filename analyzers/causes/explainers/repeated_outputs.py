@@ -21,7 +21,7 @@ from analyzers.causes.explainers.application_words import (
     offsets,
     once,
 )
-from analyzers.causes.explainers.late_outputs import REVOKED, late_work, revoked_steps, was_set_back
+from analyzers.causes.explainers.late_outputs import REVOKED, late_work, revoked_steps
 from analyzers.causes.kind import CauseKind
 from analyzers.causes.words import fault_steps
 from analyzers.history.fault_events import FaultEvent
@@ -109,7 +109,7 @@ def _kind(
 ) -> CauseKind | None:
     if application.positions_are_outside:
         return OUTSIDE
-    if late_work(one, application, run) is not None or was_set_back(one, application):
+    if late_work(one, application, run) is not None:
         return REVOKED
     if times[0] == times[1] and all(made.producer is None for made in one.outputs):
         return RETRIED
