@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from analyzers.causes.application import Application, Input, Output
+from analyzers.causes.application import Application, Input, Output, Turn
 from analyzers.causes.circumstance import SENT_IN_ORDER
 from analyzers.causes.evidence import Explanation, RunEvidence
 from analyzers.causes.explainer import Explainer
 from analyzers.causes.explainers.application_words import RECORDS, circumstances_of, explained
 from analyzers.causes.explainers.late_outputs import REVOKED, late_output, revoked_steps
 from analyzers.causes.kind import CauseKind
+from analyzers.history.fault_events import FaultEvent
 from analyzers.verdict.cause import Step
 from analyzers.verdict.wording import seconds
 
@@ -45,13 +45,20 @@ IN_FLIGHT = CauseKind(
 )
 
 
-class Swap(NamedTuple):
-    """The output of `one` lies behind that of `other`, which comes later in the log of the source."""
+class Placed(NamedTuple):
+    """The first output of an input in a partition of the sink; when it was sent, ns, and in whose turn."""
 
     one: Input
     made: Output
-    other: Input
-    before: Output
+    time: int
+    turn: Turn
+
+
+class Swap(NamedTuple):
+    """The output of `late` lies behind that of `early`, which comes later in the log of the source."""
+
+    late: Placed
+    early: Placed
 
 
 def reordered_outputs(run: RunEvidence) -> Iterator[Explanation]:
@@ -61,77 +68,69 @@ def reordered_outputs(run: RunEvidence) -> Iterator[Explanation]:
     kinds = [
         (swap, kind) for swap in _swaps(application) if (kind := _kind(swap, application, run)) is not None
     ]
-    found = [(swap.one, swap.made.time or 0, kind) for swap, kind in kinds]
+    found = [(swap.late.one, swap.late.time, kind) for swap, kind in kinds]
     for kind, extents in explained(run, REORDERED, found):
-        circumstances = circumstances_of(kind)
         swaps = [swap for swap, of in kinds if of is kind]
-        if kind is REVOKED:
-            steps, faults = revoked_steps(
-                [each for swap in swaps for each in (swap.one, swap.other)], application, run
-            )
-            yield Explanation(
-                kind=kind, extents=extents, circumstances=circumstances, steps=steps, faults=faults
-            )
-        else:
-            steps = [*_steps(swaps[0], kind, application, run)]
-            yield Explanation(kind=kind, extents=extents, circumstances=circumstances, steps=steps)
+        steps, faults = _story(kind, swaps, application, run)
+        yield Explanation(
+            kind=kind, extents=extents, circumstances=circumstances_of(kind), steps=steps, faults=faults
+        )
 
 
 def _swaps(application: Application) -> Iterator[Swap]:
-    """Of each overtaken input and partition of the sink, with the next one of its key that overtook it."""
+    """Of each overtaken input and partition of the sink, with the next one of its key that overtook it. Not where a
+    time or an owner is unknown."""
     for inputs in application.inputs.values():
-        placed: dict[tuple[int, int], list[tuple[Input, Output]]] = defaultdict(list)
+        waiting: dict[tuple[int, int], list[Placed]] = defaultdict(list)
         for one in inputs:
             firsts: dict[int, Output] = {}
-            for made in one.outputs:
-                known = firsts.get(made.partition)
-                firsts[made.partition] = made if known is None or made.offset < known.offset else known
-            if one.key is not None:
-                for partition, made in firsts.items():
-                    placed[one.key, partition].append((one, made))
-        for of_key in placed.values():
-            later = [*accumulate((made.offset for _, made in reversed(of_key)), min)][::-1]
-            for number, (one, made) in enumerate(of_key[:-1]):
-                if later[number + 1] < made.offset:
-                    following = of_key[number + 1 :]
-                    yield Swap(one, made, *next(each for each in following if each[1].offset < made.offset))
+            for made in sorted(one.outputs, key=lambda each: each.offset):
+                firsts.setdefault(made.partition, made)
+            for partition, made in firsts.items():
+                if one.key is None or made.time is None:
+                    continue
+                if (turn := application.owner(one.log, made.time)) is None:
+                    continue
+                placed = Placed(one, made, made.time, turn)
+                # Those that nothing has overtaken yet lie in the order of their inputs.
+                rest = waiting[one.key, partition]
+                while rest and made.offset < rest[-1].made.offset:
+                    yield Swap(rest.pop(), placed)
+                rest.append(placed)
 
 
 def _kind(swap: Swap, application: Application, run: RunEvidence) -> CauseKind | None:
-    sent, before = swap.made.time, swap.before.time
-    if sent is None or before is None:
-        return None
-    log = swap.one.log
-    if (
-        late_output(swap.one, application, run) is not None
-        or late_output(swap.other, application, run) is not None
-    ):
+    late, early = swap
+    if any(late_output(each.one, application, run) for each in swap):
         return REVOKED
-    if application.owner(log, sent) != application.owner(log, before):
+    if late.turn != early.turn:
         return None
-    if sent >= before or swap.made.producer != swap.before.producer:
+    if late.time >= early.time or late.made.producer != early.made.producer:
         return OVERLAP
-    return IN_FLIGHT if swap.made.producer is None else None
+    return IN_FLIGHT if late.made.producer is None else None
 
 
-def _steps(swap: Swap, kind: CauseKind, application: Application, run: RunEvidence) -> Iterator[Step]:
-    sent, before, log = swap.made.time or 0, swap.before.time or 0, swap.one.log
-    turn = application.owner(log, sent)
-    by = f" by {turn.owner}" if turn is not None else ""
-    key = f"key-{swap.one.key}"
+def _story(
+    kind: CauseKind, swaps: Sequence[Swap], application: Application, run: RunEvidence
+) -> tuple[list[Step], list[FaultEvent]]:
+    if kind is REVOKED:
+        return revoked_steps([each.one for swap in swaps for each in swap], application, run)
+    late, early = min(swaps, key=lambda swap: swap.late.time)
+    one, other, key = late.one, early.one, f"key-{late.one.key}"
     if kind is IN_FLIGHT:
         text = (
-            f"the output of the input at {swap.one.offset:,} of {log} ({key}) was sent before that of the input at "
-            f"{swap.other.offset:,}, and lies behind it in {application.sink}-{swap.made.partition}"
+            f"the output of the input at {one.offset:,} of {one.log} ({key}) was sent before that of the input at "
+            f"{other.offset:,}, and lies behind it in {application.sink}-{late.made.partition}"
         )
-        yield Step(time=run.at(before), text=text)
-        return
-    gap = "at the same time as" if sent == before else f"{seconds(abs(sent - before) / 1e9)} after"
+        return [Step(time=run.at(early.time), text=text)], []
+    apart = (late.time - early.time) / 1e9
+    gap = f"{seconds(abs(apart))} {'before' if apart < 0 else 'after'}" if apart else "at the same time as"
+    also = " and has another producer" if apart < 0 else ""
     text = (
-        f"two sends of {key} overlapped: the output of the input at {swap.one.offset:,} of {log} was sent{by} {gap} "
-        f"that of the input at {swap.other.offset:,}, which comes after it"
+        f"two sends of {key} overlapped: the output of the input at {one.offset:,} of {one.log} was sent by "
+        f"{late.turn.owner} {gap} that of the input at {other.offset:,}, which comes after it{also}"
     )
-    yield Step(time=run.at(min(sent, before)), text=text)
+    return [Step(time=run.at(min(late.time, early.time)), text=text)], []
 
 
 REORDERED_OUTPUTS = Explainer(
