@@ -113,7 +113,8 @@ DEFECTS: tuple[Defect, ...] = (
         guarantee="exactly-once",
         finds=frozenset({"duplicate-output"}),
         cause=REVOKED,
-        step=r"the old owner, app:\d, (wrote|committed a transaction with) [\d,]+ outputs? of it after that",
+        step=r"the old owner, app:\d, ((wrote|committed a transaction with) [\d,]+ outputs? of it after that|"
+        r"set the position back to [\d,]+)",
     ),
 )
 
