@@ -4,11 +4,12 @@ partition, and what became of its instances."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
+from statistics import mode
 from typing import NamedTuple
 
 
@@ -112,14 +113,14 @@ class Application:
     def writers(self) -> Mapping[int | None, str]:
         """By id of a producer, the instance that had the partitions of most inputs when it wrote their outputs.
         It has no entry for None, a producer without an id."""
-        counts: dict[int | None, Counter[str]] = {}
+        owners: dict[int | None, list[str]] = defaultdict(list)
         for one in self.every_input():
             for made in one.outputs:
                 if made.producer is not None and made.time is not None:
                     turn = self.owner(one.log, made.time)
                     if turn is not None:
-                        counts.setdefault(made.producer, Counter())[turn.owner] += 1
-        return {producer: found.most_common(1)[0][0] for producer, found in counts.items()}
+                        owners[made.producer].append(turn.owner)
+        return {producer: mode(found) for producer, found in owners.items()}
 
     @cached_property
     def _sink_partitions(self) -> frozenset[int]:
