@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from statistics import mode
 from typing import NamedTuple
 
 from analyzers.causes.application import Application, Input
@@ -29,15 +30,18 @@ OUTSIDE = CauseKind(
     source="KIP-98 (transactions), KIP-447 (group metadata)",
 )
 
+
+def _has_commits(run: RunEvidence, _: Sequence[Extent]) -> bool:
+    return run.application is not None and any(run.application.commits.values())
+
+
+def _has_owners(run: RunEvidence, _: Sequence[Extent]) -> bool:
+    return run.application is not None and any(run.application.turns.values())
+
+
 RECORDS = (
-    Records(
-        name="commits of the application's group",
-        are_there=lambda run, _: run.application is not None and bool(run.application.commits),
-    ),
-    Records(
-        name="owners of its partitions",
-        are_there=lambda run, _: run.application is not None and bool(run.application.turns),
-    ),
+    Records(name="commits of the application's group", are_there=_has_commits),
+    Records(name="owners of its partitions", are_there=_has_owners),
 )
 
 ENDING = frozenset({"kill-client", "stop-client"})
@@ -111,22 +115,21 @@ def explained(
 
     found  inputs with a finding, its time in ns, and the kind of its cause.
     """
-    by_log: dict[str, list[tuple[Input, int, CauseKind]]] = defaultdict(list)
+    by_log: dict[str | None, list[tuple[Input, int, CauseKind]]] = defaultdict(list)
     for each in found:
         by_log[each[0].log].append(each)
-    grouped: dict[str, tuple[CauseKind, list[Extent]]] = {}
+    by_kind: dict[CauseKind, list[Extent]] = defaultdict(list)
     for extent in run.extents:
-        if extent.anomaly not in anomalies or extent.log is None:
-            continue
-        counts = Counter(kind.name for one, time, kind in by_log[extent.log] if _is_in(one, time, extent))
-        if counts:
-            ((name, _),) = counts.most_common(1)
-            kind = next(kind for _, _, kind in by_log[extent.log] if kind.name == name)
-            grouped.setdefault(name, (kind, []))[1].append(extent)
-    yield from grouped.values()
+        kinds = [kind for one, time, kind in by_log[extent.log] if _is_in(one, time, extent)]
+        if extent.anomaly in anomalies and kinds:
+            by_kind[mode(kinds)].append(extent)
+    yield from by_kind.items()
 
 
 def _is_in(one: Input, time: int, extent: Extent) -> bool:
-    if extent.low is not None and extent.high is not None and not extent.low <= one.offset <= extent.high:
-        return False
-    return extent.first is None or extent.last is None or extent.first <= time <= extent.last
+    return _is_between(extent.low, one.offset, extent.high) and _is_between(extent.first, time, extent.last)
+
+
+def _is_between(low: int | None, value: int, high: int | None) -> bool:
+    """Both inclusive; None: without a limit."""
+    return (low is None or low <= value) and (high is None or value <= high)
