@@ -95,7 +95,8 @@ def _swaps(application: Application) -> Iterator[Swap]:
                 # Those that nothing has overtaken yet lie in the order of their inputs.
                 rest = waiting[one.key, partition]
                 while rest and made.offset < rest[-1].made.offset:
-                    yield Swap(rest.pop(), placed)
+                    late = rest.pop()
+                    yield Swap(late, placed)
                 rest.append(placed)
 
 
