@@ -195,6 +195,15 @@ def test_a_failed_send_that_the_instance_printed_meanwhile(event: Event, is_it: 
     assert (said in story(found)) == (FAILED in story(found)) == is_it
 
 
+@pytest.mark.parametrize(("times", "shown"), [((4.0, 4.9), 4.9), ((4.9, 5.05), 5.05), ((4.9, 5.2), 4.9)])
+def test_the_failed_send_that_was_printed_next_to_the_commit_is_shown(
+    times: Sequence[float], shown: float
+) -> None:
+    """The commit came at 5 s. Earlier lines may be of sends before these."""
+    said = story(only_cause(run(lost(events=[printed(time) for time in times]))))
+    assert [time for time, text in said if "printed: " in text] == [shown]
+
+
 @pytest.mark.parametrize(
     ("unfed", "time", "is_it"),
     [

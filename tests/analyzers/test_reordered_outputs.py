@@ -78,6 +78,10 @@ SENDS = "two sends of key-7 overlapped: the output of the input at 6 of t-0 was 
             sent(3.01, None, at=7), sent(3, None, at=6), OVERLAP,
             "10 ms after that of the input at 7, which comes after it",
         ),
+        (
+            sent(3, None, at=7), sent(3, None, at=6), OVERLAP,
+            "at the same time as that of the input at 7, which comes after it",
+        ),
         (sent(3 - NS, at=7), sent(3, at=6), "", ""),
         (sent(3 - NS, None, at=7), sent(3, None, at=6), IN_FLIGHT, ""),
     ],
@@ -183,6 +187,39 @@ def test_an_old_owner_that_goes_on_changes_the_order(late: Output, early: Output
         (8.2, "app:0 continues"),
         (time, "the old owner, app:0, wrote 1 output of it after that"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("late", "back", "name"),
+    [
+        (10, 9.5, REVOKED),
+        (10, 10, REVOKED),
+        (10, 9, OVERLAP),
+        (10, 10 + NS, OVERLAP),
+        (9, 9.5, OVERLAP),
+        (9 - NS, 9.5, REVOKED),
+    ],
+)
+def test_an_old_owner_whose_own_sends_overlap(late: float, back: float, name: str) -> None:
+    """Instance 0 sent the output of the input at 7 at 9 s, and got the partition back at `back`."""
+    one = application([sent(late, at=7)], [sent(9, at=6)], turns=(*TURNS, turn(back, 0)))
+    found = cause(one, time=late)
+    assert found.name == name
+    if name == OVERLAP:
+        assert story(found)[0][1].startswith(SENDS)
+
+
+@pytest.mark.parametrize("early", [7.0, 9.0])
+def test_a_change_of_the_owner_between_sends_that_overlap(early: float) -> None:
+    """The old owner sent the other output before, or in the moment in which it got the partition back."""
+    turns = (*TURNS, turn(9, 0), turn(9.2, 1)) if early == 9 else TURNS
+    found = cause(application([sent(10, at=7)], [sent(early, at=6)], turns=turns), time=10)
+    assert found.name == OVERLAP
+
+
+def test_without_ids_of_producers_nobody_knows_who_sent_in_two_turns() -> None:
+    one = application([sent(9, None, at=7)], [sent(7, None, at=6)], turns=TURNS)
+    assert not cause(one, time=9).is_determined
 
 
 def test_each_defect_has_its_own_story() -> None:

@@ -302,7 +302,8 @@ def _steps(loss: Loss, kind: CauseKind, usual: Habit | None, run: RunEvidence, s
 def _failed(loss: Loss, run: RunEvidence, sink: str) -> Iterator[Step]:
     which = offsets(loss.inputs)
     if loss.failures:
-        printed = loss.failures[0]
+        # The nearest one: earlier ones may be of sends before these.
+        printed = min(loss.failures, key=lambda each: abs(each.time - loss.commit.time))
         yield Step(time=run.at(printed.time), text=f"{loss.owner} printed: {printed.line}")
         told = f"the sends of {count(len(loss.inputs), 'input')} failed, as {loss.owner} printed"
     else:

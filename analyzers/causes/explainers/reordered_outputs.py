@@ -24,8 +24,8 @@ OVERLAP = CauseKind(
     happened="application",
     changes="application",
     explains=REORDERED,
-    established="While a partition had one owner, the output of a later input of a key was sent before that of an "
-    "earlier one, or both were sent by different producers.",
+    established="An instance sent the output of a later input of a key before that of an earlier one, and was not "
+    "assigned the partition anew in between; or different producers sent them while the partition had one owner.",
     why="a partition is read in order, so the work on the first input had not ended when the second was sent: "
     "threads or queues take inputs of the same key",
     change="give all inputs of a key (or of a partition) to the same thread or queue, and begin with the next one "
@@ -102,6 +102,8 @@ def _swaps(application: Application) -> Iterator[Swap]:
 
 def _kind(swap: Swap, application: Application, run: RunEvidence) -> CauseKind | None:
     late, early = swap
+    if _has_one_sender(swap, application):
+        return OVERLAP
     if any(late_output(each.one, application, run) for each in swap):
         return REVOKED
     if late.turn != early.turn:
@@ -109,6 +111,22 @@ def _kind(swap: Swap, application: Application, run: RunEvidence) -> CauseKind |
     if late.time >= early.time or late.made.producer != early.made.producer:
         return OVERLAP
     return IN_FLIGHT if late.made.producer is None else None
+
+
+def _has_one_sender(swap: Swap, application: Application) -> bool:
+    """Whether an instance sent both, the later input first, and was not assigned the partition anew in between. A
+    change of the owner has no part in it then."""
+    late, early = swap
+    sender = application.writers.get(late.made.producer)
+    return (
+        sender is not None
+        and late.made.producer == early.made.producer
+        and late.time >= early.time
+        and not any(
+            turn.owner == sender and early.time < turn.time <= late.time
+            for turn in application.turns[late.one.log]
+        )
+    )
 
 
 def _story(
@@ -126,10 +144,11 @@ def _story(
         return [Step(time=run.at(early.time), text=text)], []
     apart = (late.time - early.time) / 1e9
     gap = f"{seconds(abs(apart))} {'before' if apart < 0 else 'after'}" if apart else "at the same time as"
+    sender = application.writers.get(late.made.producer, late.turn.owner)
     also = " and has another producer" if apart < 0 else ""
     text = (
         f"two sends of {key} overlapped: the output of the input at {one.offset:,} of {one.log} was sent by "
-        f"{late.turn.owner} {gap} that of the input at {other.offset:,}, which comes after it{also}"
+        f"{sender} {gap} that of the input at {other.offset:,}, which comes after it{also}"
     )
     return [Step(time=run.at(min(late.time, early.time)), text=text)], []
 
