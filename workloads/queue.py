@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from workloads.clients.command.name import PREFIX
+from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate
 from workloads.roles.queue_audit import limit
-from workloads.values import check_seconds, check_share, check_whole_number
+from workloads.values import check_choice, check_seconds, check_share, check_whole_number
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
@@ -54,6 +55,8 @@ class Queue(Workload):
     release         share of the records that are given back, at their first delivery
     reject          share of the records that are refused
     expire          share of the polls after which a consumer keeps all records for longer than the lock
+    auto_offset_reset  "earliest" or "latest" (share.auto.offset.reset): where the group starts in a partition. With
+                    "latest", Kafka's default, it leaves out what was sent before, also to a partition that is added
     library         name of the client library of consumers and final reads: a client process that has share groups
     """
 
@@ -86,6 +89,7 @@ class Queue(Workload):
     release: float = 0.05
     reject: float = 0.01
     expire: float = 0.02
+    auto_offset_reset: ResetPolicy = "earliest"
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
 
@@ -104,6 +108,7 @@ class Queue(Workload):
                 f"Queue.release={self.release} and Queue.reject={self.reject}: expected shares of at most 1 in sum"
             )
         check_seconds("Queue.lock", self.lock, 1, 60)
+        check_choice("Queue.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
         if not self.library.startswith(PREFIX):
             raise ValueError(
                 f"Queue.library={self.library!r}: it has no share groups; use a client process that has, such as "
@@ -115,7 +120,10 @@ class Queue(Workload):
 
     def workers(self) -> tuple[WorkerSpec, ...]:
         sending = {"acks": "all", "idempotence": True, "record_size": 0, "client": {}, "rate": self.rate}
-        sharing = {"group": GROUP, "share": {"batch": self.batch, "lock": self.lock}}
+        sharing = {
+            "group": GROUP,
+            "share": {"batch": self.batch, "lock": self.lock, "auto_offset_reset": self.auto_offset_reset},
+        }
         consuming = {
             **sharing,
             "release": self.release,

@@ -58,7 +58,8 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
     "refusal, the attempts of the send say.": ("G1a",),
     "A value that was used twice, or times of two hosts: examine the recording first.": ("future-read",),
     "Consumers that confirm what they have not processed, and state of the group that was lost, look alike in a "
-    "history; so does share.auto.offset.reset=latest, the default, where the start of the group is not recorded.": (
+    "history; so does share.auto.offset.reset=latest, the default, where neither it nor the start of the group is "
+    "recorded.": (
         "queue-lost",
     ),
     "Voters that lost their disk, or were started twice; ZooKeeper's data that were restored; elections that "

@@ -72,8 +72,9 @@ ADDED_QUEUE_SKIP = Check(
         definition=(
             "A record was acknowledged in a partition that was added to its topic (see added-partition-skip), was "
             "sent after a consumer of a share group had got a record of the topic, and lies below the offset at "
-            "which the share group began with the partition; counted per group and record. Where the history does "
-            "not say where the group began, it is a queue-lost or queue-unfinished."
+            "which the share group began with the partition; counted per group and record. A group with "
+            "share.auto.offset.reset=latest began with the first record that one of its consumers got, unless the "
+            "history says otherwise. Where neither is recorded, the record is a queue-lost or queue-unfinished."
         ),
         means=(
             "A share group that consumes a topic learned of a new partition only after records had been written to "

@@ -12,6 +12,7 @@ from analyzers.facts.columns import ACKED, LOG
 from analyzers.facts.fact import fact
 from analyzers.facts.final_reads import FINAL_READS
 from analyzers.facts.members import assignments, commits, of_groups
+from analyzers.facts.queues import QUEUES
 from analyzers.history.load import History
 
 LOG_COLUMNS = ", ".join(LOG)
@@ -65,7 +66,8 @@ def added_partition_starts(history: History) -> DataFrame:
     return history.sql(
         f"""
         with {ADDED}, {FINAL_READS}, starts as (
-            select run, `group`, topic, partition, min(struct(completed, start_offset, policy)) as start
+            select run, `group`, topic, partition, min(struct(completed, start_offset, policy)) as start,
+                min(min(completed)) over (partition by run, `group`, topic) as reading_since
             from {{assigned}} group by run, `group`, topic, partition
         ), polled as (
             select distinct run, `group`, topic, partition, offset from {{polls}}
@@ -77,8 +79,7 @@ def added_partition_starts(history: History) -> DataFrame:
             where type <> 'fail' group by run, `group`, topic, partition
         ), started as (
             select run, `group`, topic, partition, start.policy, start.completed as began,
-                coalesce(start.start_offset, first_polled) as position,
-                min(start.completed) over (partition by run, `group`, topic) as reading_since
+                coalesce(start.start_offset, first_polled) as position, reading_since
             from starts left join committed using (run, `group`, topic, partition)
                 left join firsts using (run, `group`, topic, partition)
             where coalesce(tried > start.completed, true)
@@ -97,17 +98,14 @@ def added_partition_starts(history: History) -> DataFrame:
 
 @fact(needs="queue")
 def added_partition_queues(history: History) -> DataFrame:
-    """The same of share groups, which start where `began` says, if the record was sent after a consumer of the group
-    had got a record of the topic. Columns: group, value, offset, sent (ns), position (where it started)."""
+    """The same of share groups, if the record was sent after a consumer of the group had got a record of the topic.
+    Columns: group, value, offset, sent (ns), position (where it started)."""
     return history.sql(f"""
-        with {ADDED}, starts as (
-            select run, `group`, topic, partition, cast(get_json_object(value, '$.began') as bigint) as position
-            from {{operations}} where f = 'queue'
-        ), got as (
+        with {ADDED}, {QUEUES}, got as (
             select run, `group`, topic, min(completed) as reading_since from {{operations}}
             where f = 'delivery' and type = 'ok' group by run, `group`, topic
         )
-        select run, `group`, topic, partition, value, offset, sent, position
-        from added join starts using ({LOG_COLUMNS}) join got using (run, `group`, topic)
-        where offset < position and sent > reading_since
+        select run, `group`, topic, partition, value, offset, sent, began as position
+        from added join queues using ({LOG_COLUMNS}) join got using (run, `group`, topic)
+        where offset < began and sent > reading_since
     """)

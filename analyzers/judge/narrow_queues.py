@@ -27,7 +27,7 @@ MANY_VALUES = 1_000
 """Suspicious records from which all sends are joined with them: values are looked up for each record."""
 
 SUSPICIONS: Mapping[str, str] = {
-    "queued": "found & ~(claimed & ~unclaimed)",
+    "queued": "found & ~(claimed & ~unclaimed) | first",
     "deliveries": (
         "if(n = bit_count(odd) + 2 * bit_count(delivered & ~odd), delivered & ~odd, delivered) | later "
         "| if(delivery_limit < 1, delivered, 0)"
@@ -35,8 +35,8 @@ SUSPICIONS: Mapping[str, str] = {
 }
 """By fact: the offsets of a block at which it may have rows that break a promise. Columns, as bits of offsets: found
 (by a final read), claimed (accepted or rejected by some acknowledgement), unclaimed (some acknowledgement was not
-sent), delivered, odd (delivered once, or thrice, and so on), later (delivered with a count that is not 1 or not
-known); n (all deliveries of the block), delivery_limit.
+sent), first (the delivery with which the group began), delivered, odd (delivered once, or thrice, and so on), later
+(delivered with a count that is not 1 or not known); n (all deliveries of the block), delivery_limit.
 
 If the deliveries are as many as one for each odd offset and two for each other one, then each odd one was delivered
 once. Otherwise all that were delivered are suspicious."""
@@ -77,7 +77,10 @@ _SUSPECTS = f"""
             bit_or(claimed) as claimed, bit_or(unclaimed) as unclaimed
         from blocks group by run, `group`, topic, partition, block
     ), limited as (
-        select /*+ BROADCAST(queues) */ * from together left join queues using (run, `group`, topic, partition)
+        select /*+ BROADCAST(queues) */ *, if(
+            shiftright(first_got, 6) = block, shiftleft(1L, cast(first_got & 63 as int)), 0L
+        ) as first
+        from together left join queues using (run, `group`, topic, partition)
     ), suspects as (
         select run, :word as word, inline(array(:bits))
         from limited

@@ -18,6 +18,7 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from tests.support import forgetful_relay
+from tests.support.faulty_clients.workloads import QueueWithGrowth
 from tests.support.java_client import java_command, java_library
 from workloads.queue import Queue
 
@@ -83,6 +84,23 @@ def test_no_crash_of_a_consumer_or_a_broker_loses_a_record(kafkacheck: Callable[
     assert not run.verdict.findings
     assert {row["delivery_limit"] for row in operations(run, "queue")} == {10}
     assert max(row["deliveries"] for row in operations(run, "delivery")) > 1
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("policy", ["latest", "earliest"])
+def test_a_share_group_that_begins_at_the_end_of_an_added_partition(
+    kafkacheck: Callable[[Experiment], Run], policy: str
+) -> None:
+    workload = QueueWithGrowth(library=java_library(), lock=2, topic_config=SAFE, auto_offset_reset=policy)
+    faults = [api.add_partitions(at=5)]
+    run = kafkacheck(Experiment(workload=workload, cluster=CLUSTER, faults=faults, cooldown=8))
+    run.assert_valid()
+    assert {each.anomaly for each in run.verdict.findings} == (
+        {"added-queue-skip"} if policy == "latest" else set()
+    )
+    (added,) = (row for row in operations(run, "queue") if row["partition"] == 1)
+    assert (added["type"], added["policy"]) == ("ok", policy)
+    assert added["end_offset"] > 0
 
 
 @pytest.mark.nightly

@@ -76,6 +76,7 @@ SEEN: Mapping[str, str] = {
     "invented-output": f"{APPLICATIONS}::test_an_application_that_writes_something_else",
     "standstill": f"{APPLICATIONS}::test_a_standstill_beyond_its_bound_is_found",
     "unprocessed-input": f"{APPLICATIONS}::test_an_application_that_stops_working",
+    "added-queue-skip": f"{CLUSTER}/test_queue.py::test_a_share_group_that_begins_at_the_end_of_an_added_partition",
     "queue-lost": f"{CLUSTER}/test_queue.py::test_a_client_that_accepts_what_it_never_processed_loses_records",
     "forgotten-change": f"{CLUSTER}/test_faulty_clients.py::test_a_program_that_deletes_topics_of_others",
     "replica-divergence": f"{CLUSTER}/test_replicas.py::test_a_replica_that_changed_makes_a_run_invalid",
@@ -127,8 +128,6 @@ PLANTED: Mapping[str, str] = {
     "uncommitted records to a reader of committed ones.",
     "G1c-realtime": "Needs a broker that returns uncommitted records to a reader of committed ones, within a "
     "transaction.",
-    "added-queue-skip": "Kafka does not promise otherwise. The groups of `Queue` begin with the first record of each "
-    "partition.",
     "zombie-write": "Needs a broker that accepts a producer epoch that it has fenced.",
 }
 """Name of an anomaly that no client can cause, or nothing promises to prevent, to why no test has seen it."""

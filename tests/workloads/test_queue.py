@@ -32,7 +32,8 @@ from workloads.roles.share_consumer import consume
 from workloads.roles.sharing import Sharing
 
 CLIENT = "command:java -jar client.jar"
-LOG, OTHER = ("queued-r", 0), ("queued-r", 1)
+SHARE = {"batch": 10, "lock": 2.0, "auto_offset_reset": "latest"}
+LOG, OTHER, ADDED = (("queued-r", partition) for partition in range(3))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ LOG, OTHER = ("queued-r", 0), ("queued-r", 1)
             "Queue.library='kafka-python': it has no share groups; use a client process",
         ),
         ({"library": "none"}, "Queue.library='none': expected one of"),
+        ({"auto_offset_reset": "none"}, "Queue.auto_offset_reset='none': expected 'earliest' or 'latest'"),
     ],
 )
 def test_wrong_values_are_refused(values: dict[str, Any], said: str) -> None:
@@ -137,7 +139,7 @@ def context_of(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     def make(fake: FakeShare, **options: Any) -> Any:
         return SimpleNamespace(
             run="r", process=5, session=None, topics={"queued-r": 2}, logs=(LOG, OTHER), brokers={1: None, 2: None},
-            options={"group": "queue", "share": {"batch": 10, "lock": 2.0}} | options, counts=Counter(), op=op,
+            options={"group": "queue", "share": SHARE} | options, counts=Counter(), op=op,
             writer=lambda _: writer, share=lambda **_: fake, stop=fake.stop, gone=threading.Event(),
             ready=lambda: None, problems=[],
         )  # fmt: skip
@@ -211,6 +213,10 @@ def test_a_consumer_accepts_what_was_delivered_twice(tmp_path: Path, context_of:
 @pytest.mark.parametrize(
     ("reports", "expected"),
     [
+        ([{LOG: ShareProgress(10, None, 5), OTHER: ShareProgress(20, 0, 5), ADDED: ShareProgress(0, 0, 5)}],
+         [(10, "ok"), (20, "ok"), (7, "ok")]),
+        ([{LOG: ShareProgress(10, None, 5), OTHER: ShareProgress(20, 0, 5), ADDED: ShareProgress(2, 5, 5)}],
+         [(10, "ok"), (20, "ok"), (2, "ok")]),
         ([{LOG: ShareProgress(10, None, 5), OTHER: ShareProgress(0, 0, 5)}], [(10, "ok"), (20, "ok")]),
         ([{LOG: ShareProgress(4, 3, 5)}, {LOG: ShareProgress(4, 0, 5), OTHER: ShareProgress(20, 0, 5)}],
          [(10, "ok"), (20, "ok")]),
@@ -228,11 +234,11 @@ def test_the_auditor_accepts_what_is_left_and_records_the_end(
 ) -> None:
     monkeypatch.setattr("workloads.roles.queue_audit.LEAST_LIMIT", -7.5)
     monkeypatch.setattr("workloads.roles.queue_audit.ASK_AGAIN", 0)
-    ends = {LOG: 10, OTHER: 20}
-    monkeypatch.setattr(
-        "workloads.roles.queue_audit.Leaders",
-        lambda *_, **__: SimpleNamespace(offset=lambda log, **_: ends[log]),
-    )
+    ends = {LOG: 10, OTHER: 20, ADDED: 7}
+    leaders = SimpleNamespace(offset=lambda log, **_: ends[log], logs=(), refresh=lambda: None)
+    if any(ADDED in each for each in reports):
+        leaders.refresh = lambda: vars(leaders).update(logs=(LOG, OTHER, ADDED))
+    monkeypatch.setattr("workloads.roles.queue_audit.Leaders", lambda *_, **__: leaders)
     fake = FakeShare(tmp_path, [[], [delivered(LOG, 9, 3)]], {})
     fake.reports = reports
     context = context_of(fake)
@@ -242,6 +248,7 @@ def test_the_auditor_accepts_what_is_left_and_records_the_end(
     assert [[each.type for each in some] for some in fake.acknowledged] in ([["accept"]], [])
     queues = [row for row in rows(tmp_path) if row["f"] == "queue"]
     assert [(row["end_offset"], row["type"]) for row in queues] == expected
+    assert {json.loads(row["value"])["policy"] for row in queues} == {"latest"}
     assert bool(context.problems) == any(type == "info" for _, type in expected)
     assert fake.is_closed
 

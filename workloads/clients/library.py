@@ -113,7 +113,8 @@ class Library(Protocol):
     ) -> ShareConsumer:
         """A consumer of a share group, which subscribes to these topics.
 
-        settings  batch: records of one poll at most; lock: seconds for which a consumer has what it acquired.
+        settings  batch: records of one poll at most; lock: seconds for which a consumer has what it acquired;
+                  auto_offset_reset: "earliest" or "latest", where the group starts in a partition.
         Raises ValueError where the library has none.
         """
 

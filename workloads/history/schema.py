@@ -184,8 +184,10 @@ A ``deletion`` and an ``acknowledgement`` have two.
 ``queue``       how far a share group has got at the end, one row per partition: `end_offset`: all records below are
                 accepted or archived. ``{"lock": ns, "delivery_limit": int}``: the duration of its locks, and
                 deliveries after which a record is archived; and ``"isolation": "read_committed"|"read_uncommitted"``,
-                its share.isolation.level, and ``"began": int``, the offset at which it began: it never has to get a
-                record below. Each is absent if unknown. ``info``: the end is unknown.
+                its share.isolation.level, ``"began": int``, the offset at which it began: it never has to get a
+                record below, and ``"policy": "earliest"|"latest"``, its share.auto.offset.reset: where `began` is
+                absent, a group with latest began with the first record that one of its consumers got, and others at
+                the first record. Each is absent if unknown. ``info``: the end is unknown.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 ``"options"`` are those of the fault as the schedule has them; absent if all have their defaults.

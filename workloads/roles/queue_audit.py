@@ -53,15 +53,14 @@ class QueueAudit:
         progress = self._drain(sharing)
         sharing.close()
         now, settings = time.monotonic_ns(), context.options["share"]
-        for log in context.logs:
+        for log in self._logs():
             known = progress.get(log)
             reached = None if known is None else self._reached(log, known)
-            # Our settings of a share group (`command.settings.share`): from the first record of a topic of the run,
-            # with the isolation that groups have by default.
+            # The settings of our share groups (`command.settings.share`), and the isolation that is the default.
             value: dict[str, Any] = {
                 "lock": round(settings["lock"] * 1e9),
                 "isolation": "read_uncommitted",
-                "began": 0,
+                "policy": settings["auto_offset_reset"],
             }
             if known is not None and known.delivery_limit is not None:
                 value["delivery_limit"] = known.delivery_limit
@@ -73,7 +72,7 @@ class QueueAudit:
                 error=self._problem if reached is None else None,
                 group=f"{context.options['group']}-{context.run}",
             )  # fmt: skip
-        if missing := [log for log in context.logs if log not in progress]:
+        if missing := [log for log in self._logs() if log not in progress]:
             (topic, partition), *_ = missing
             context.problem(f"How far the group has got in {topic}-{partition} is unknown: {self._problem}")
 
@@ -92,14 +91,19 @@ class QueueAudit:
                 progress |= sharing.progress(ANSWER_LIMIT)
             except (OSError, TimeoutError) as error:
                 self._problem = str(error)
-            if all(log in progress and self._is_done(log, progress[log]) for log in self._context.logs):
+            if all(log in progress and self._is_done(log, progress[log]) for log in self._logs()):
                 break
             asked = time.monotonic()
         return progress
 
+    def _logs(self) -> list[Log]:
+        """Of the topics, with the partitions that were added during the run."""
+        return sorted({*self._context.logs, *self._leaders.logs})
+
     def _read_ends(self) -> None:
         """Nobody writes any more. Raises TimeoutError."""
-        for log in self._context.logs:
+        self._leaders.refresh()
+        for log in self._logs():
             if log not in self._ends:
                 self._ends[log] = self._leaders.offset(log, limit=ANSWER_LIMIT)
 

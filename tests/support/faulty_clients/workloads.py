@@ -9,6 +9,7 @@ from typing import Any
 from workloads.admin import Admin
 from workloads.append_log import AppendLog
 from workloads.groups import Groups
+from workloads.queue import Queue
 from workloads.transactions import Transactions
 from workloads.workload import WorkerRole, WorkerSpec
 
@@ -130,6 +131,24 @@ class WithGrowth(Groups):
 
     partitions: int = 2
     members: int = 1
+    auto_offset_reset: Any = "latest"
+    rate: Any = 50
+
+    def workers(self) -> tuple[WorkerSpec, ...]:
+        return numbered([*super().workers(), WorkerSpec(role=ADDED_SENDER, process=0)])
+
+    @property
+    def stop_order(self) -> tuple[tuple[str, ...], ...]:
+        return ((*super().stop_order[0], ADDED_SENDER.name), *super().stop_order[1:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueWithGrowth(Queue):
+    """The same of a share group."""
+
+    partitions: int = 1
+    consumers: int = 2
+    expire: float = 0
     auto_offset_reset: Any = "latest"
     rate: Any = 50
 

@@ -22,6 +22,20 @@ def queues(tables: Tables) -> dict[Any, Row]:
     return {(row["group"], *log(row)): row for row in of_kind(tables, "queue") if row["type"] == "ok"}
 
 
+def began(tables: Tables, queue: Row) -> int:
+    """The offset at which the group began with the log."""
+    if "began" in queue:
+        return int(queue["began"])
+    if queue.get("policy") != "latest":
+        return 0
+    firsts = [
+        row["start_offset"]
+        for row in of_kind(tables, "delivery")
+        if (row["group"], *log(row), row["type"]) == (queue["group"], *log(queue), "ok")
+    ]
+    return min([queue["end_offset"], *firsts])
+
+
 def trouble(tables: Tables) -> tuple[float, int]:
     """When the first fault began or the first client ended, and how many there were."""
     faults = [row for row in tables["operations"] if row["process"] == NEMESIS]
@@ -68,7 +82,7 @@ def unclaimed(tables: Tables) -> Iterator[tuple[Row, int]]:
         found = {
             row["offset"]
             for row in intact(polls(tables["records"]))
-            if row["final"] and log(row) == log(queue) and row["offset"] >= queue.get("began", 0)
+            if row["final"] and log(row) == log(queue) and row["offset"] >= began(tables, queue)
             and not is_withheld(tables, queue, row["value"])
         }  # fmt: skip
         for offset in found:

@@ -92,10 +92,11 @@ def added_history(draw: st.DrawFn, story: Any) -> Any:
         )  # fmt: skip
     for partition in (0, 1):
         if partition or draw(st.booleans()):
-            about = {"lock": 30} | ({} if draw(SELDOM) else {"began": draw(OFFSET)})
+            about = {"lock": 30} | draw(st.sampled_from([{}, {"began": draw(OFFSET)}, {"policy": "latest"}]))
             s.operation(
-                "queue", process=8, partition=partition, end_offset=4, value=json.dumps(about), group="q"
-            )
+                "queue", process=8, partition=partition, end_offset=draw(st.sampled_from([4, 4, 1])),
+                value=json.dumps(about), group="q", type="info" if draw(SELDOM) else "ok",
+            )  # fmt: skip
     for partition in (0, 1):
         if not draw(SELDOM):
             start = draw(st.sampled_from([0, 0, 0, 1]))

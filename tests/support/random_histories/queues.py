@@ -17,6 +17,7 @@ OUTCOME = st.sampled_from([("ok", None)] * 5 + [("ok", 7), ("fail", 7), ("info",
 """Of a send, and its transaction."""
 COMMITTED = st.sampled_from([None, None, True])
 ISOLATION = st.sampled_from([{}, {"isolation": "read_uncommitted"}, {"isolation": "read_committed"}])
+POLICY = st.sampled_from([{}, {}, {}, {"policy": "earliest"}, {"policy": "latest"}])
 LONG = 15_000_000_000
 
 
@@ -69,6 +70,7 @@ def queue_history(draw: st.DrawFn, story: Any) -> Any:
             about |= draw(ISOLATION)
             if draw(SELDOM):
                 about["began"] = draw(st.integers(0, 3))
+            about |= draw(POLICY)
             if not draw(SELDOM):
                 s.operation(
                     "queue", process=8, group=group, partition=partition, value=json.dumps(about),

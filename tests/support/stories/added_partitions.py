@@ -177,6 +177,12 @@ def committed_before(s: Any) -> Any:
     return began(commit(s, 5, 2, (66, 69), partition=1), 2)
 
 
+def committed_in_another_partition_before_it_was_assigned(s: Any) -> Any:
+    """The group read the topic from then on all the same."""
+    commit(s, 7, 0, (2, 5))
+    return began(written(reading(created(s))), 2)
+
+
 def failed_to_commit_before(s: Any) -> Any:
     written(reading(created(s)))
     return began(commit(s, 5, 2, (66, 69), partition=1, kind="fail"), 2)
@@ -273,26 +279,43 @@ def committed_before_and_later(s: Any) -> Any:
 
 
 def queued_in_a_new_partition(
-    s: Any, position: int | None, *, at: Span = (60, 65), partitions: int = 1
+    s: Any, position: int, *, at: Span = (60, 65), partitions: int = 1, about: Any = None
 ) -> Any:
     """A share group got the records of partition 0 by 30 ns, and accepts those of partition 1 from `position` on."""
     created(s, partitions), took(fed(s), 0, 1, 2, 3)
     for offset in range(3):
         s.send(NEW + offset, offset, partition=1, at=at)
     s.final({offset: NEW + offset for offset in range(3)}, end=3, partition=1, process=98)
-    first = 0 if position is None else position
-    for offset in range(first, 3):
+    for offset in range(position, 3):
         got(s, offset, 300 + offset, (70, 75), partition=1)
         s.operation(
             "acknowledgement", op=400 + offset, process=5, at=(80, 85), start_offset=offset, partition=1, group="q",
             value=json.dumps({"delivery": 300 + offset, "kind": "accept"}),
         )  # fmt: skip
-    about = {} if position is None else {"began": position}
-    return ended(ended(s), 3, partition=1, about=about)
+    return ended(ended(s), 3, partition=1, about={"began": position} if about is None else about)
 
 
 def left_out_by_a_share_group(s: Any) -> Any:
     return queued_in_a_new_partition(s, 2)
+
+
+def left_out_by_a_share_group_with_latest(s: Any) -> Any:
+    return queued_in_a_new_partition(s, 2, about={"policy": "latest"})
+
+
+def left_out_whole_by_a_share_group_with_latest(s: Any) -> Any:
+    """Its start lies behind all of them."""
+    return queued_in_a_new_partition(s, 3, about={"policy": "latest"})
+
+
+def left_out_by_a_share_group_with_earliest(s: Any) -> Any:
+    return queued_in_a_new_partition(s, 2, about={"policy": "earliest"})
+
+
+def left_out_by_a_share_group_whose_progress_is_unknown(s: Any) -> Any:
+    queued_in_a_new_partition(s, 2, about={"policy": "latest"})
+    s.operations[-1] |= {"type": "info", "end_offset": None}
+    return s
 
 
 def left_out_before_the_share_group_got_anything(s: Any) -> Any:
@@ -331,6 +354,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     written_before_the_group_read_the_topic: {},
     read_by_another_group_only: {},
     committed_before: {},
+    committed_in_another_partition_before_it_was_assigned: {"added-partition-skip": 2},
     failed_to_commit_before: {"added-partition-skip": 2},
     committed_when_it_started: {},
     added_and_of_unknown_outcome: {},
@@ -348,6 +372,10 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     read_another_topic_only: {},
     committed_before_and_later: {},
     left_out_by_a_share_group: {"added-queue-skip": 2},
+    left_out_by_a_share_group_with_latest: {"added-queue-skip": 2},
+    left_out_whole_by_a_share_group_with_latest: {"added-queue-skip": 3},
+    left_out_by_a_share_group_with_earliest: {"queue-lost": 2},
+    left_out_by_a_share_group_whose_progress_is_unknown: {},
     left_out_before_the_share_group_got_anything: {},
     left_out_after_the_share_group_subscribed: {},
     left_out_of_a_partition_that_was_not_added: {},

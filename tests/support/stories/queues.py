@@ -505,6 +505,20 @@ def sent_before_the_group_began(s: Any) -> Any:
     return ended(took(fed(s), 3), about={"began": 2})
 
 
+def sent_before_a_group_with_latest_began(s: Any) -> Any:
+    """It never got the last record. A delivery that failed, and one of another group, say nothing."""
+    got(got(fed(s), 0, 100, kind="fail"), 1, 101, group="p")
+    return ended(took(s, 2), about={"policy": "latest"})
+
+
+def sent_before_a_group_with_latest_that_got_nothing(s: Any) -> Any:
+    return ended(fed(s), 3, about={"policy": "latest"})
+
+
+def sent_before_a_group_that_began_where_the_history_says(s: Any) -> Any:
+    return ended(took(fed(s), 3), about={"policy": "latest", "began": 2})
+
+
 def sent_before_the_group_began_and_not_reached(s: Any) -> Any:
     """Nobody knows yet what becomes of the last one; the first one is not for the group."""
     return ended(took(fed(s), 1, 2), 0, about={"began": 1})
@@ -587,5 +601,8 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     of_unknown_outcome_and_read_as_committed: {"queue-lost": 1},
     aborted_and_not_reached: {},
     sent_before_the_group_began: {"queue-lost": 1},
+    sent_before_a_group_with_latest_began: {"queue-lost": 1},
+    sent_before_a_group_with_latest_that_got_nothing: {"queue-unfinished": 1},
+    sent_before_a_group_that_began_where_the_history_says: {"queue-lost": 1},
     sent_before_the_group_began_and_not_reached: {"queue-unfinished": 1},
 }

@@ -122,8 +122,7 @@ def share(group: str, settings: Mapping[str, Any]) -> tuple[dict[str, str], dict
         "share.acquire.mode": "record_limit",
     }
     group_config = {
-        # The default leaves out what was sent before the group existed.
-        "share.auto.offset.reset": "earliest",
+        "share.auto.offset.reset": settings.get("auto_offset_reset", "earliest"),
         "share.record.lock.duration.ms": _milliseconds(settings["lock"]),
     }
     return config, group_config

@@ -74,7 +74,13 @@ QUEUES = (
             inside(
                 "began",
                 OFFSET,
-                "the offset at which the group began: it never has to get a record below; absent: unknown",
+                "the offset at which the group began: it never has to get a record below; absent: as policy says",
+            ),
+            inside(
+                "policy",
+                choice("earliest", "latest"),
+                "share.auto.offset.reset of the group. latest: without began, it began with the first record that "
+                "one of its consumers got. Otherwise at the first record; absent: the same",
             ),
         ),
     ),
