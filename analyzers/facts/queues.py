@@ -14,21 +14,21 @@ SLACK = 10_000_000_000
 that a fault delays is given up after 3 s."""
 
 QUEUES = """
-    reports as (
-        select run, `group`, topic, partition, max(if(f = 'queue', end_offset, null)) as reached,
-            max(if(f = 'queue', value, null)) as about, min(if(f = 'delivery', start_offset, null)) as first_got
-        from {operations} where f in ('queue', 'delivery') and type = 'ok' group by run, `group`, topic, partition
+    first_deliveries as (
+        select run, `group`, topic, partition, min(start_offset) as first_got
+        from {operations} where f = 'delivery' and type = 'ok' group by run, `group`, topic, partition
     ), queues as (
-        select run, `group`, topic, partition, reached,
-            cast(get_json_object(about, '$.delivery_limit') as int) as delivery_limit,
-            cast(get_json_object(about, '$.lock') as bigint) as lock,
-            if(get_json_object(about, '$.policy') = 'latest', first_got, null) as first_got,
+        select run, `group`, topic, partition, end_offset as reached,
+            cast(get_json_object(value, '$.delivery_limit') as int) as delivery_limit,
+            cast(get_json_object(value, '$.lock') as bigint) as lock,
+            if(get_json_object(value, '$.policy') = 'latest', first_got, null) as first_got,
             coalesce(
-                cast(get_json_object(about, '$.began') as bigint),
-                if(get_json_object(about, '$.policy') = 'latest', least(first_got, reached), 0)
+                cast(get_json_object(value, '$.began') as bigint),
+                if(get_json_object(value, '$.policy') = 'latest', least(first_got, end_offset), 0)
             ) as began,
-            coalesce(get_json_object(about, '$.isolation'), 'unknown') as isolation
-        from reports where about is not null
+            coalesce(get_json_object(value, '$.isolation'), 'unknown') as isolation
+        from {operations} left join first_deliveries using (run, `group`, topic, partition)
+        where f = 'queue' and type = 'ok'
     )
 """
 """Common table expressions. The last one has, per log, how far a share group has got, and where it began: it never

@@ -496,6 +496,13 @@ def of_unknown_outcome_and_read_as_committed(s: Any) -> Any:
     return ended(of_a_transaction(s, "info", committed=True), about=COMMITTED)
 
 
+def of_unknown_outcome_and_read_as_committed_once(s: Any) -> Any:
+    """Another final read was not one of committed records only."""
+    of_a_transaction(s, "info", committed=True)
+    s.final({offset: ONE + offset for offset in range(4)}, end=4, process=98, committed=False)
+    return ended(s, about=COMMITTED)
+
+
 def aborted_and_not_reached(s: Any) -> Any:
     return ended(of_a_transaction(s, "fail"), 3, about=COMMITTED)
 
@@ -509,6 +516,10 @@ def sent_before_a_group_with_latest_began(s: Any) -> Any:
     """It never got the last record. A delivery that failed, and one of another group, say nothing."""
     got(got(fed(s), 0, 100, kind="fail"), 1, 101, group="p")
     return ended(took(s, 2), about={"policy": "latest"})
+
+
+def never_delivered_to_a_group_with_latest_that_had_begun(s: Any) -> Any:
+    return ended(took(fed(s), 1, 3), about={"policy": "latest"})
 
 
 def sent_before_a_group_with_latest_that_got_nothing(s: Any) -> Any:
@@ -599,9 +610,11 @@ PLANTED: Mapping[Callable[[Any], Any], dict[str, int]] = {
     committed_and_never_delivered: {"queue-lost": 1},
     of_unknown_outcome_and_never_delivered: {},
     of_unknown_outcome_and_read_as_committed: {"queue-lost": 1},
+    of_unknown_outcome_and_read_as_committed_once: {"queue-lost": 1},
     aborted_and_not_reached: {},
     sent_before_the_group_began: {"queue-lost": 1},
     sent_before_a_group_with_latest_began: {"queue-lost": 1},
+    never_delivered_to_a_group_with_latest_that_had_begun: {"queue-lost": 1},
     sent_before_a_group_with_latest_that_got_nothing: {"queue-unfinished": 1},
     sent_before_a_group_that_began_where_the_history_says: {"queue-lost": 1},
     sent_before_the_group_began_and_not_reached: {"queue-unfinished": 1},
