@@ -24,11 +24,6 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "', first_got, null) as first_got,\\n coalesce(\\n cast(get_j -> (value, '$.lock') as bigint) as l"
         "ock,\\n (first_got) as first_got,\\n coalesce(\\n cast(get_j",
     ),
-    "other rows of a share group are about records that were delivered to it": (
-        "QUEUES:  as first_got\\n from {operations} where f = 'delivery' and type = 'ok' group by run, `g"
-        "roup`, topic ->  as first_got\\n from {operations} where type = 'ok' group by run, `group`, topi"
-        "c",
-    ),
     "all acknowledgements of a delivery have the same kind": (
         "ANSWERS: lue, '$.delivery') as bigint) as op,\\n max(get_json_object(value, '$.kind')) as ki -> "
         "lue, '$.delivery') as bigint) as op,\\n min(get_json_object(value, '$.kind')) as ki",
