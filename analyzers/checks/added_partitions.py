@@ -66,15 +66,17 @@ ADDED_QUEUE_SKIP = Check(
         severity="note",
         evidence=_RECORD,
         sentence=(
-            "record(s) of added partitions that a share group left out, because it started at their end: "
+            "record(s) of added partitions below the offset at which a share group began with them: "
             "share.auto.offset.reset=earliest prevents it"
         ),
         definition=(
             "A record was acknowledged in a partition that was added to its topic (see added-partition-skip), was "
             "sent after a consumer of a share group had got a record of the topic, and lies below the offset at "
             "which the share group began with the partition; counted per group and record. A group with "
-            "share.auto.offset.reset=latest began with the first record that one of its consumers got, unless the "
-            "history says otherwise. Where neither is recorded, the record is a queue-lost or queue-unfinished."
+            "share.auto.offset.reset=latest began at the first record whose acknowledgement a broker confirmed, and "
+            "at its end if there is none, unless the history says otherwise. Where neither its start nor this "
+            "setting is recorded, the record is a queue-lost or queue-unfinished. Records below the start of the log "
+            "that the final read found do not count."
         ),
         means=(
             "A share group that consumes a topic learned of a new partition only after records had been written to "

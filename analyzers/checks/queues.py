@@ -38,7 +38,8 @@ QUEUE_LOST = Check(
         definition=(
             "A record that the final read found lies below the offset up to which its share group was done with all "
             "records at the end, and no consumer requested that it be accepted or rejected, not even without an "
-            "answer; counted per group and record. One below the offset at which the group began does not count. "
+            "answer; counted per group and record. One below the offset at which the group began does not count, see "
+            "added-queue-skip. "
             "Nor does one of a transaction that was aborted or whose outcome is unknown, unless a final read with "
             "read_committed found it, or the group is known to read uncommitted records. Records that may have been "
             "archived because of the limit of deliveries do not count: the highest count that a consumer got, one "

@@ -101,11 +101,12 @@ def added_partition_queues(history: History) -> DataFrame:
     """The same of share groups, if the record was sent after a consumer of the group had got a record of the topic.
     Columns: group, value, offset, sent (ns), position (where it started)."""
     return history.sql(f"""
-        with {ADDED}, {QUEUES}, got as (
+        with {ADDED}, {FINAL_READS}, {QUEUES}, got as (
             select run, `group`, topic, min(completed) as reading_since from {{operations}}
             where f = 'delivery' and type = 'ok' group by run, `group`, topic
         )
         select run, `group`, topic, partition, value, offset, sent, began as position
-        from added join queues using ({LOG_COLUMNS}) join got using (run, `group`, topic)
-        where offset < began and sent > reading_since
+        from added join share_groups using ({LOG_COLUMNS}) join got using (run, `group`, topic)
+            left join final_reads using ({LOG_COLUMNS})
+        where offset < began and sent > reading_since and offset >= coalesce(final_start, 0)
     """)

@@ -14,26 +14,28 @@ SLACK = 10_000_000_000
 that a fault delays is given up after 3 s."""
 
 QUEUES = """
-    first_deliveries as (
-        select run, `group`, topic, partition, min(start_offset) as first_got
-        from {operations} where f = 'delivery' and type = 'ok' group by run, `group`, topic, partition
-    ), queues as (
-        select run, `group`, topic, partition, end_offset as reached,
+    confirmations as (
+        select run, `group`, topic, partition, min(start_offset) as first_confirmed
+        from {operations} where f = 'acknowledgement' and type = 'ok' group by run, `group`, topic, partition
+    ), share_groups as (
+        select run, `group`, topic, partition, type, end_offset as reached,
             cast(get_json_object(value, '$.delivery_limit') as int) as delivery_limit,
             cast(get_json_object(value, '$.lock') as bigint) as lock,
-            if(get_json_object(value, '$.policy') = 'latest', first_got, null) as first_got,
+            if(get_json_object(value, '$.policy') = 'latest', first_confirmed, null) as first_confirmed,
             coalesce(
                 cast(get_json_object(value, '$.began') as bigint),
-                if(get_json_object(value, '$.policy') = 'latest', least(first_got, end_offset), 0)
+                if(get_json_object(value, '$.policy') = 'latest', least(first_confirmed, end_offset), 0)
             ) as began,
             coalesce(get_json_object(value, '$.isolation'), 'unknown') as isolation
-        from {operations} left join first_deliveries using (run, `group`, topic, partition)
-        where f = 'queue' and type = 'ok'
+        from {operations} left join confirmations using (run, `group`, topic, partition) where f = 'queue'
+    ), queues as (
+        select * from share_groups where type = 'ok'
     )
 """
 """Common table expressions. The last one has, per log, how far a share group has got, and where it began: it never
-has to get the records below. `first_got` is the offset of the first delivery of a group that began with it; null for
-other groups."""
+has to get the records below. `first_confirmed` is the record with which a group with latest began; null for other
+groups. Brokers store where such a group began only with its first acknowledgement, and a new leader begins at the end
+again before that."""
 
 DELIVERY = """
     run, `group`, topic, partition, start_offset as offset, process, op, invoked, completed,

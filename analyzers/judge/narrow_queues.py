@@ -35,7 +35,7 @@ SUSPICIONS: Mapping[str, str] = {
 }
 """By fact: the offsets of a block at which it may have rows that break a promise. Columns, as bits of offsets: found
 (by a final read), claimed (accepted or rejected by some acknowledgement), unclaimed (some acknowledgement was not
-sent), first (the delivery with which the group began), delivered, odd (delivered once, or thrice, and so on), later
+sent), first (the record with which the group began), delivered, odd (delivered once, or thrice, and so on), later
 (delivered with a count that is not 1 or not known); n (all deliveries of the block), delivery_limit.
 
 If the deliveries are as many as one for each odd offset and two for each other one, then each odd one was delivered
@@ -78,7 +78,7 @@ _SUSPECTS = f"""
         from blocks group by run, `group`, topic, partition, block
     ), limited as (
         select /*+ BROADCAST(queues) */ *, if(
-            shiftright(first_got, 6) = block, shiftleft(1L, cast(first_got & 63 as int)), 0L
+            shiftright(first_confirmed, 6) = block, shiftleft(1L, cast(first_confirmed & 63 as int)), 0L
         ) as first
         from together left join queues using (run, `group`, topic, partition)
     ), suspects as (

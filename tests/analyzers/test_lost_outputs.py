@@ -122,7 +122,7 @@ def test_an_output_of_a_later_input_shows_that_the_instance_lived_on(
     found = only_cause(run(lost(later)))
     assert found.name == (UNFLUSHED if time is None else IGNORED)
     assert story(found) == ([TOO_EARLY, NOT_ENDED] if time is None else [UNSEEN, (time, LIVED_ON)])
-    assert found.circumstances == (() if time is None else ("instance lived on",))
+    assert found.circumstances == (() if time is None else ("failed sends ignored",))
 
 
 @pytest.mark.parametrize(
@@ -184,6 +184,13 @@ FED = 1.01
         (printed(6.0 + NS), False),
         (printed(5.0, instance=1), False),
         (printed(5.0, "UnknownTopicOrPartitionError"), False),
+        (
+            printed(5.0, "Caused by: org.apache.kafka.common.errors.TimeoutException: Expiring 5 records"),
+            False,
+        ),
+        (printed(5.0, "Got NotLeaderForPartitionError on produce, retrying (3 attempts left)"), False),
+        (printed(5.0, "CommitFailedError: reduce the maximum size of batches"), False),
+        (printed(5.0, "KafkaTimeoutError: the maximum size of batches returned in poll()"), False),
         (Event(ns(5.0), "app:0", "started"), False),
     ],
     ids=str,
@@ -232,20 +239,30 @@ def test_an_end_within_a_second_of_the_commit_lost_what_was_not_printed(time: fl
 
 
 @pytest.mark.parametrize(
-    ("time", "owner", "counts"),
+    ("time", "owner", "starts", "counts"),
     [
-        (FED, 0, True),
-        (FED - NS, 0, False),
-        (6.0, 0, True),
-        (6.0 + NS, 0, False),
-        (5.0, 1, False),
+        (1.0, 0, [1.0], True),
+        (1.0 - NS, 0, [1.0], False),
+        (1.0 - NS, 0, [0.5, 1.0], False),
+        (6.0, 0, [1.0], True),
+        (6.0 + NS, 0, [1.0], False),
+        (5.0, 1, [1.0], False),
+        (5.0, 0, [1.0, 5.0], True),
+        (4.9, 0, [1.0, 5.0 + NS], True),
+        (4.9, 0, [1.0, 5.0], False),
+        (2.0, 0, [1.0, 3.0], False),
+        (0.6, 0, [], True),
+        (6.0 + NS, 0, [], False),
     ],
 )
-def test_an_instance_prints_the_failed_sends_of_all_its_partitions(
-    time: float, owner: int, counts: bool
+def test_a_process_prints_the_failed_sends_of_all_its_partitions(
+    time: float, owner: int, starts: Sequence[float], counts: bool
 ) -> None:
-    """Five sends failed, and the instance ended. Another commit passed two more inputs, of another partition."""
-    application = lost(events=[*[printed(4.9)] * 5, exited(5.5)])
+    """Five sends failed, and the instance ended. Another commit passed two more inputs, of another partition. What
+    the instance printed before its process began, and what others do, does not count."""
+    events = [Event(ns(each), "app:0", "started") for each in starts]
+    events += [Event(ns(4.5), "app:1", "started"), *[printed(0.9)] * 9 * bool(starts)]
+    application = lost(events=[*events, *[printed(5.0)] * 5, exited(5.5)])
     application = replace(
         application,
         inputs={**application.inputs, **inputs(2, {}, log="t-1")},
@@ -253,6 +270,21 @@ def test_an_instance_prints_the_failed_sends_of_all_its_partitions(
         turns={**application.turns, "t-1": [turn(0.5, owner)]},
     )
     assert only_cause(run(application)).name == (UNFLUSHED if counts else IGNORED)
+
+
+@pytest.mark.parametrize(("time", "counts"), [(1.0, True), (1.0 - NS, False), (6.0, True), (6.0 + NS, False)])
+def test_as_many_failed_sends_as_inputs_are_printed_from_the_start_of_the_process(
+    time: float, counts: bool
+) -> None:
+    """Until a second after the commit. Four more are printed at the commit."""
+    events = [Event(ns(1.0), "app:0", "started"), *[printed(5.0)] * 4, printed(time), exited(5.5)]
+    assert only_cause(run(lost(events=events))).name == (IGNORED if counts else UNFLUSHED)
+
+
+def test_failed_sends_of_earlier_inputs_say_nothing_of_these() -> None:
+    """They were printed before these were fed."""
+    application = lost(events=[*[printed(FED - NS)] * 5, exited(5.5)])
+    assert only_cause(run(application)).name == UNFLUSHED
 
 
 @pytest.mark.parametrize("side", [-1, 1])

@@ -33,7 +33,7 @@ from workloads.roles.sharing import Sharing
 
 CLIENT = "command:java -jar client.jar"
 SHARE = {"batch": 10, "lock": 2.0, "auto_offset_reset": "latest"}
-LOG, OTHER, ADDED = (("queued-r", partition) for partition in range(3))
+LOG, OTHER, ADDED, EMPTY = (("queued-r", partition) for partition in range(4))
 
 
 @pytest.mark.parametrize(
@@ -215,6 +215,8 @@ def test_a_consumer_accepts_what_was_delivered_twice(tmp_path: Path, context_of:
     [
         ([{LOG: ShareProgress(10, None, 5), OTHER: ShareProgress(20, 0, 5), ADDED: ShareProgress(0, 0, 5)}],
          [(10, "ok"), (20, "ok"), (7, "ok")]),
+        ([{LOG: ShareProgress(10, None, 5), OTHER: ShareProgress(20, 0, 5), EMPTY: None}],
+         [(10, "ok"), (20, "ok"), (0, "ok")]),
         ([{LOG: ShareProgress(10, None, 5), OTHER: ShareProgress(20, 0, 5), ADDED: ShareProgress(2, 5, 5)}],
          [(10, "ok"), (20, "ok"), (2, "ok")]),
         ([{LOG: ShareProgress(10, None, 5), OTHER: ShareProgress(0, 0, 5)}], [(10, "ok"), (20, "ok")]),
@@ -234,13 +236,13 @@ def test_the_auditor_accepts_what_is_left_and_records_the_end(
 ) -> None:
     monkeypatch.setattr("workloads.roles.queue_audit.LEAST_LIMIT", -7.5)
     monkeypatch.setattr("workloads.roles.queue_audit.ASK_AGAIN", 0)
-    ends = {LOG: 10, OTHER: 20, ADDED: 7}
+    ends = {LOG: 10, OTHER: 20, ADDED: 7, EMPTY: 0}
     leaders = SimpleNamespace(offset=lambda log, **_: ends[log], logs=(), refresh=lambda: None)
-    if any(ADDED in each for each in reports):
-        leaders.refresh = lambda: vars(leaders).update(logs=(LOG, OTHER, ADDED))
+    known = {log for each in reports for log in each}
+    leaders.refresh = lambda: vars(leaders).update(logs=(*(known & {ADDED, EMPTY}),))
     monkeypatch.setattr("workloads.roles.queue_audit.Leaders", lambda *_, **__: leaders)
     fake = FakeShare(tmp_path, [[], [delivered(LOG, 9, 3)]], {})
-    fake.reports = reports
+    fake.reports = [{log: each for log, each in some.items() if each is not None} for some in reports]
     context = context_of(fake)
     context.problem = context.problems.append
     QueueAudit(context).record()

@@ -186,8 +186,9 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 deliveries after which a record is archived; and ``"isolation": "read_committed"|"read_uncommitted"``,
                 its share.isolation.level, ``"began": int``, the offset at which it began: it never has to get a
                 record below, and ``"policy": "earliest"|"latest"``, its share.auto.offset.reset: where `began` is
-                absent, a group with latest began with the first record that one of its consumers got, and others at
-                the first record. Each is absent if unknown. ``info``: the end is unknown.
+                absent, a group with latest began at the first record whose acknowledgement a broker confirmed, and at
+                `end_offset` if there is none; others began at the first record. Each is absent if unknown. ``info``:
+                the end is unknown.
 ``<fault>``     by NEMESIS, one row for inject and one for heal: ``{"event": id, "stage": "inject"|"heal",
                 "target": as in the schedule, "nodes": [ids], "effective": bool, "evidence": {...}}``; type ``info``.
                 ``"options"`` are those of the fault as the schedule has them; absent if all have their defaults.

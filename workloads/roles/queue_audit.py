@@ -55,7 +55,7 @@ class QueueAudit:
         now, settings = time.monotonic_ns(), context.options["share"]
         for log in self._logs():
             known = progress.get(log)
-            reached = None if known is None else self._reached(log, known)
+            reached = self._reached(log, known)
             # The settings of our share groups (`command.settings.share`), and the isolation that is the default.
             value: dict[str, Any] = {
                 "lock": round(settings["lock"] * 1e9),
@@ -72,7 +72,7 @@ class QueueAudit:
                 error=self._problem if reached is None else None,
                 group=f"{context.options['group']}-{context.run}",
             )  # fmt: skip
-        if missing := [log for log in self._logs() if log not in progress]:
+        if missing := [log for log in self._logs() if self._reached(log, progress.get(log)) is None]:
             (topic, partition), *_ = missing
             context.problem(f"How far the group has got in {topic}-{partition} is unknown: {self._problem}")
 
@@ -91,7 +91,7 @@ class QueueAudit:
                 progress |= sharing.progress(ANSWER_LIMIT)
             except (OSError, TimeoutError) as error:
                 self._problem = str(error)
-            if all(log in progress and self._is_done(log, progress[log]) for log in self._logs()):
+            if all(self._is_done(log, progress.get(log)) for log in self._logs()):
                 break
             asked = time.monotonic()
         return progress
@@ -107,11 +107,16 @@ class QueueAudit:
             if log not in self._ends:
                 self._ends[log] = self._leaders.offset(log, limit=ANSWER_LIMIT)
 
-    def _is_done(self, log: Log, progress: ShareProgress) -> bool:
+    def _is_done(self, log: Log, progress: ShareProgress | None) -> bool:
+        """Nothing is known of a group in a log before the first acknowledgement there."""
         end = self._ends.get(log)
-        return end is not None and (progress.lag == 0 or progress.start >= end)
+        if end is None or progress is None:
+            return end == 0
+        return progress.lag == 0 or progress.start >= end
 
-    def _reached(self, log: Log, progress: ShareProgress) -> int:
-        """The group is done with all records below. The start of what is left moves only when something behind it is
-        written, so a lag of 0 counts as well."""
-        return self._ends[log] if self._is_done(log, progress) else progress.start
+    def _reached(self, log: Log, progress: ShareProgress | None) -> int | None:
+        """The group is done with all records below; None: unknown. The start of what is left moves only when
+        something behind it is written, so a lag of 0 counts as well."""
+        if self._is_done(log, progress):
+            return self._ends[log]
+        return None if progress is None else progress.start

@@ -120,9 +120,10 @@ def explained(
         by_log[each[0].log].append(each)
     by_kind: dict[CauseKind, list[Extent]] = defaultdict(list)
     for extent in run.extents:
-        kinds = [kind for one, time, kind in by_log[extent.log] if _is_in(one, time, extent)]
-        if extent.anomaly in anomalies and kinds:
-            by_kind[mode(kinds)].append(extent)
+        if extent.anomaly in anomalies:
+            kinds = [kind for one, time, kind in by_log[extent.log] if _is_in(one, time, extent)]
+            if kinds:
+                by_kind[mode(kinds)].append(extent)
     yield from by_kind.items()
 
 

@@ -87,13 +87,14 @@ def _set_back(one: Input, application: Application) -> Late | None:
     """The position behind the input was committed after its output, and an instance that did not have the partition
     any more committed an earlier one before the input had another output."""
     times = [made.time for made in one.outputs if made.time is not None]
+    first, last = min(times), max(times)
     passed = False
     for commit in application.commits.get(one.log, ()):
         if commit.position > one.offset:
-            passed = commit.time >= min(times)
+            passed = commit.time >= first
         elif (
             passed
-            and commit.time <= max(times)
+            and commit.time <= last
             and (found := _former_owner(application, one.log, commit.transaction, commit.time))
         ):
             old, turn = found

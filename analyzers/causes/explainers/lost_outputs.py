@@ -10,7 +10,7 @@ from math import inf
 from typing import NamedTuple
 
 from analyzers.causes.application import Application, Commit, Event, Habit, Input, habit
-from analyzers.causes.circumstance import BY_TIMER, COMMIT_FIRST, LIVED_ON
+from analyzers.causes.circumstance import BY_TIMER, COMMIT_FIRST, SENDS_FAILED
 from analyzers.causes.evidence import Explanation, RunEvidence
 from analyzers.causes.explainer import Explainer
 from analyzers.causes.explainers.application_words import (
@@ -79,7 +79,7 @@ TIMER = CauseKind(
 )
 IGNORED = CauseKind(
     name="ignores the results of sends",
-    circumstance=LIVED_ON,
+    circumstance=SENDS_FAILED,
     happened="application",
     changes="application",
     explains=LOST,
@@ -103,6 +103,9 @@ IN_FLIGHT = 200_000_000
 
 _OF_SENDS = re.compile(r"(?i)deliver|\bsen[dt]|produc|timed?[ _]?out|expired|batch")
 
+_OF_OTHERS = re.compile(r"(?i)^caused by|\bretr(y|ies)|commit|\bpoll\b")
+"""A second line about the same failure, a send that is not given up yet, or what is no send."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
@@ -113,7 +116,7 @@ class Loss:
     later     ns, when the instance wrote of a later input to where the outputs of these belong; None where it did
               not.
     failures  sends that failed, as it printed from when the inputs were fed until a second after the commit.
-    beside    inputs without an output that its commits passed in this time, with these.
+    is_known   whether its process printed as many failed sends until then as it passed inputs without an output.
     """
 
     log: str
@@ -124,20 +127,19 @@ class Loss:
     end: End | None
     later: int | None
     failures: Sequence[Event]
-    beside: int
+    is_known: bool
 
     @property
-    def lived_on(self) -> bool:
-        """Whether no end of the instance made it lose the outputs. Of what waits in a producer that is killed,
-        nothing is printed."""
+    def is_ignored(self) -> bool:
+        """Whether no end of the instance made it lose the outputs. A producer that is killed prints nothing about
+        the records that wait in it."""
         is_ended = self.end is not None and self.end.time <= self.commit.time + LATER
-        enough = self.beside if is_ended else 1
-        return self.later is not None or len(self.failures) >= enough
+        return self.later is not None or (bool(self.failures) and (self.is_known or not is_ended))
 
     @property
     def crash(self) -> End | None:
-        """What ended the instance, if that lost the outputs."""
-        return None if self.lived_on else self.end
+        """The end of the instance that lost the outputs."""
+        return None if self.is_ignored else self.end
 
 
 def lost_outputs(run: RunEvidence) -> Iterator[Explanation]:
@@ -170,7 +172,7 @@ class Passed(NamedTuple):
 
 def _passed(application: Application, run: RunEvidence) -> Iterator[Passed]:
     """Not while a leader of the sink lost the end of its log: the outputs may have been acknowledged. Not where the
-    owner is unknown: nobody knows what became of it."""
+    owner is unknown: its end would be unknown, too."""
     cuts = sink_cuts(application, run)
     for log, inputs in application.inputs.items():
         by_commit: dict[Commit, list[Input]] = defaultdict(list)
@@ -185,9 +187,17 @@ def _passed(application: Application, run: RunEvidence) -> Iterator[Passed]:
 
 def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
     every = [*_passed(application, run)]
+    failed: dict[str, list[Event]] = defaultdict(list)
+    for event in filter(_is_failed_send, application.events):
+        failed[event.instance].append(event)
     for log, commit, owner, lost in every:
         began = min((one.fed for one in lost if one.fed is not None), default=commit.time)
         ended = commit.time + LATER  # what is printed is seen a little later
+        since = _started(owner, commit.time, application)
+        lines = sum(since <= each.time <= ended for each in failed[owner])
+        passed = sum(
+            len(each.inputs) for each in every if each.owner == owner and since <= each.commit.time <= ended
+        )
         end = next(ends_of(owner, commit.time - IN_FLIGHT, run), None)
         stops = (end, application.next_turn(log, commit.time))
         until = min((each.time for each in stops if each is not None), default=inf)
@@ -201,21 +211,20 @@ def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
                 began=began,
                 end=end,
                 later=max((later[place] for place in places), default=None),
-                failures=[
-                    each
-                    for each in application.events
-                    if each.instance == owner and began <= each.time <= ended and _is_failed_send(each)
-                ],
-                beside=sum(
-                    len(each.inputs)
-                    for each in every
-                    if each.owner == owner and began <= each.commit.time <= ended
-                ),
+                failures=[each for each in failed[owner] if began <= each.time <= ended],
+                is_known=lines >= passed,
             )
 
 
+def _started(owner: str, time: int, application: Application) -> float:
+    """ns, when the process began that the instance had then; -inf where that is unknown."""
+    starts = [each.time for each in application.events if each.event == "started" and each.instance == owner]
+    return max((each for each in starts if each <= time), default=-inf)
+
+
 def _is_failed_send(event: Event) -> bool:
-    return bool(_OF_SENDS.search(event.line or ""))
+    line = event.line or ""
+    return bool(_OF_SENDS.search(line)) and not _OF_OTHERS.search(line)
 
 
 def _later(inputs: Sequence[Input], commit: Commit, until: float) -> dict[int, int]:
@@ -254,7 +263,7 @@ def _apart(
 def _kind(loss: Loss, application: Application, usual: Habit | None) -> CauseKind:
     if application.positions_are_outside:
         return OUTSIDE
-    if loss.lived_on:
+    if loss.is_ignored:
         return IGNORED
     kind, _ = _too_early(usual)
     return kind
@@ -305,12 +314,12 @@ def _failed(loss: Loss, run: RunEvidence, sink: str) -> Iterator[Step]:
         # The nearest one: earlier ones may be of sends before these.
         printed = min(loss.failures, key=lambda each: abs(each.time - loss.commit.time))
         yield Step(time=run.at(printed.time), text=f"{loss.owner} printed: {printed.line}")
-        told = f"the sends of {count(len(loss.inputs), 'input')} failed, as {loss.owner} printed"
+        which_failed = f"the sends of {count(len(loss.inputs), 'input')} failed, as {loss.owner} printed"
     else:
-        told = f"the sends of {count(len(loss.inputs), 'input')} failed, or were never made"
+        which_failed = f"the sends of {count(len(loss.inputs), 'input')} failed, or were never made"
     text = (
-        f"position {loss.commit.position:,} of {loss.log} was committed all the same: {told}; {which} never had an "
-        f"output in {sink}"
+        f"position {loss.commit.position:,} of {loss.log} was committed all the same: {which_failed}; "
+        f"{which} never had an output in {sink}"
     )
     yield Step(time=run.at(loss.commit.time), text=text)
     if loss.later is not None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.support.oracles.groups import assigned, commits, group_log, polled_by
-from tests.support.oracles.queues import began, queues
+from tests.support.oracles.queues import began, of_kind
 from tests.support.oracles.rows import Oracle, Row, Tables, intact, log, polls, sends
 from tests.support.oracles.transactions import silent
 from tests.support.random_histories.added_partitions import added_history
@@ -77,13 +77,13 @@ def skipped(tables: Tables) -> int:
 
 def left_out(tables: Tables) -> int:
     broken = 0
-    for queue in queues(tables).values():
+    for queue in of_kind(tables, "queue"):
         of, start = log(queue), began(tables, queue)
         got = [d["completed"] for d in details(tables, "delivery")
                if (d["group"], d["topic"], d["type"]) == (queue["group"], of[0], "ok")]  # fmt: skip
         if got and is_added(tables, of):
             broken += sum(
-                log(send) == of and offset < start and send["invoked"] > min(got)
+                log(send) == of and start_of(tables, of) <= offset < start and send["invoked"] > min(got)
                 for send, offset in written(tables)
             )
     return broken

@@ -28,12 +28,12 @@ def began(tables: Tables, queue: Row) -> int:
         return int(queue["began"])
     if queue.get("policy") != "latest":
         return 0
-    firsts = [
+    known = [
         row["start_offset"]
-        for row in of_kind(tables, "delivery")
+        for row in of_kind(tables, "acknowledgement")
         if (row["group"], *log(row), row["type"]) == (queue["group"], *log(queue), "ok")
     ]
-    return min([queue["end_offset"], *firsts])
+    return min([*known, *([] if queue["end_offset"] is None else [queue["end_offset"]])], default=0)
 
 
 def trouble(tables: Tables) -> tuple[float, int]:

@@ -312,6 +312,19 @@ def left_out_by_a_share_group_with_earliest(s: Any) -> Any:
     return queued_in_a_new_partition(s, 2, about={"policy": "earliest"})
 
 
+def deleted_before_a_share_group_with_latest_got_anything(s: Any) -> Any:
+    """The final read begins where the group began."""
+    queued_in_a_new_partition(s, 2, about={"policy": "latest"})
+    (read,) = (each for each in s.operations if each["f"] == "final-read" and each["partition"] == 1)
+    read["start_offset"] = 2
+    s.records = [
+        each
+        for each in s.records
+        if not (each["partition"] == 1 and each.get("final") and each["offset"] < 2)
+    ]
+    return fault(s, "delete-records", topic="t", partition=1, before=2)
+
+
 def left_out_by_a_share_group_whose_progress_is_unknown(s: Any) -> Any:
     queued_in_a_new_partition(s, 2, about={"policy": "latest"})
     s.operations[-1] |= {"type": "info", "end_offset": None}
@@ -375,7 +388,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     left_out_by_a_share_group_with_latest: {"added-queue-skip": 2},
     left_out_whole_by_a_share_group_with_latest: {"added-queue-skip": 3},
     left_out_by_a_share_group_with_earliest: {"queue-lost": 2},
-    left_out_by_a_share_group_whose_progress_is_unknown: {},
+    left_out_by_a_share_group_whose_progress_is_unknown: {"added-queue-skip": 2},
+    deleted_before_a_share_group_with_latest_got_anything: {},
     left_out_before_the_share_group_got_anything: {},
     left_out_after_the_share_group_subscribed: {},
     left_out_of_a_partition_that_was_not_added: {},

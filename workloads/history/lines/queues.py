@@ -79,8 +79,9 @@ QUEUES = (
             inside(
                 "policy",
                 choice("earliest", "latest"),
-                "share.auto.offset.reset of the group. latest: without began, it began with the first record that "
-                "one of its consumers got. Otherwise at the first record; absent: the same",
+                "share.auto.offset.reset of the group. Without began, a group with latest began at the first record "
+                "whose acknowledgement a broker confirmed, and at end_offset if there is none; a group with earliest "
+                "began at the first record; absent: as earliest",
             ),
         ),
     ),
