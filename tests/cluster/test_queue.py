@@ -104,6 +104,19 @@ def test_a_share_group_that_begins_at_the_end_of_an_added_partition(
 
 
 @pytest.mark.nightly
+def test_a_partition_that_nobody_writes_to_is_done(kafkacheck: Callable[[Experiment], Run]) -> None:
+    """Brokers know nothing of a group in it before the first acknowledgement there."""
+    workload = Queue(library=java_library(), lock=2, partitions=1, topic_config=SAFE)
+    run = kafkacheck(
+        Experiment(workload=workload, cluster=CLUSTER, faults=[api.add_partitions(at=3)], cooldown=5)
+    )
+    run.assert_valid()
+    ends = {row["partition"]: row["end_offset"] for row in operations(run, "queue")}
+    assert ends[0] > 0
+    assert ends[1] == 0
+
+
+@pytest.mark.nightly
 def test_a_client_that_accepts_what_it_never_processed_loses_records(
     kafkacheck: Callable[[Experiment], Run],
 ) -> None:
