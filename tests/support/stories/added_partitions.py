@@ -389,7 +389,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     left_out_whole_by_a_share_group_with_latest: {"added-queue-skip": 3},
     left_out_by_a_share_group_with_earliest: {"queue-lost": 2},
     left_out_by_a_share_group_whose_progress_is_unknown: {"added-queue-skip": 2},
-    deleted_before_a_share_group_with_latest_got_anything: {},
+    deleted_before_a_share_group_with_latest_got_anything: {"expired": 2},
     left_out_before_the_share_group_got_anything: {},
     left_out_after_the_share_group_subscribed: {},
     left_out_of_a_partition_that_was_not_added: {},
