@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,7 @@ from analyzers.judge.applications import _application
 from analyzers.verdict.cause import Cause
 from tests.spark.conftest import Story
 from tests.support.stories import failing_applications as failing
-from tests.support.stories.failing_applications import KEY, ONE, SINK, S
+from tests.support.stories.failing_applications import ONE, SINK, S
 
 CLIENTS = {3: "app:0", 4: "app:1"}
 
@@ -142,81 +141,6 @@ def test_the_story_has_the_fault_that_let_it_happen() -> None:
         found = cause(evidence(make(Story()), MISSING[make][0]))
         assert [step for step in found.steps if step.is_fault], make.__name__
         assert found.faults, make.__name__
-
-
-def test_without_what_ended_the_instance_that_is_said() -> None:
-    run = evidence(failing.outputs_in_the_producer(Story()), MISSING[failing.outputs_in_the_producer][0])
-    found = cause(replace(run, events=()))
-    assert found.name == "commits before the outputs are acknowledged"
-    assert any("is not determined: nothing is known to have ended app:0" in step.text for step in found.steps)
-
-
-def test_what_the_instance_did_not_print_is_not_claimed() -> None:
-    s = failing.errors_ignored(Story())
-    s.observations = [each for each in s.observations if each["kind"] != "application"]
-    found = cause(evidence(s, MISSING[failing.errors_ignored][0]))
-    assert any("the sends of 5 inputs failed, or were never made" in step.text for step in found.steps)
-
-
-def test_a_send_that_failed_last_is_not_taken_for_a_crash() -> None:
-    """Nothing shows that the instance lived on, as its partition had no further input. It printed why."""
-    s = failing.errors_ignored(Story())
-    s.operations = [each for each in s.operations if each["f"] != "output" or each["start_offset"] < 10]
-    found = cause(evidence(s, ("missing-output", tuple(range(10, 15)), 5.5)))
-    assert found.name == "ignores the results of sends"
-    assert not any("lived on" in step.text for step in found.steps)
-    s.observations = [each for each in s.observations if each["kind"] != "application"]
-    assert cause(evidence(s, ("missing-output", tuple(range(10, 15)), 5.5))).name != found.name
-
-
-@pytest.mark.parametrize(("time", "is_crash"), [(6.4, True), (6.6, False)])
-def test_an_end_a_second_after_the_commit_did_not_make_the_sends_fail(time: float, is_crash: bool) -> None:
-    s = failing.errors_ignored(Story())
-    s.operations = [each for each in s.operations if each["f"] != "output" or each["start_offset"] < 10]
-    found = cause(evidence(failing.killed(s, time), ("missing-output", tuple(range(10, 15)), 5.5)))
-    assert (found.name != "ignores the results of sends") == is_crash
-    assert any("killed" in step.text for step in found.steps) == is_crash
-
-
-@pytest.mark.parametrize(("lines", "passed", "is_crash"), [(5, 5, False), (4, 5, True), (5, 10, True)])
-def test_failed_sends_that_are_printed_are_those_that_an_end_did_not_lose(
-    lines: int, passed: int, is_crash: bool
-) -> None:
-    """The instance is killed half a second after its commit. passed: inputs below the position."""
-    s = failing.started(Story(), 20)
-    failing.committed(failing.wrote(s, 1.3, range(10)), 1.35, 10)
-    for _ in range(lines):
-        failing.printed(s, 5.4, "ERROR KafkaTimeoutError: Batch for partition o-0 expired")
-    failing.printed(s, 5.4, "ERROR UnknownTopicOrPartitionError")  # no send
-    failing.killed(failing.committed(s, 5.5, 10 + passed), 6.0)
-    found = cause(evidence(s, ("missing-output", tuple(range(10, 10 + passed)), 5.5)))
-    assert (found.name != "ignores the results of sends") == is_crash
-    assert any("killed" in step.text for step in found.steps) == is_crash
-
-
-@pytest.mark.parametrize(
-    ("keys", "place", "name"),
-    [
-        ((KEY, KEY + 1), 1, "commits before the outputs are acknowledged"),
-        ((None, None), 1, "commits before the outputs are acknowledged"),
-        ((None, None), 0, "ignores the results of sends"),
-        ((KEY, KEY), 1, "commits before the outputs are acknowledged"),
-        ((KEY, KEY + 1), 0, "ignores the results of sends"),
-    ],
-)
-def test_only_later_outputs_of_the_same_partition_show_that_sends_failed(
-    keys: tuple[int | None, int | None], place: int, name: str
-) -> None:
-    """A leader of the sink could not be reached, and others could. keys: of the outputs until then, and of those
-    after it, which lie in the other partition if place is 1."""
-    s = failing.errors_ignored(Story())
-    s.observations = [each for each in s.observations if "printed" not in each["value"]]
-    for each in s.records:
-        each["key"] = keys[each["offset"] >= 15]
-    for each in s.operations:
-        if each["f"] == "output" and each["start_offset"] >= 10:
-            each["partition"] = place
-    assert cause(evidence(s, MISSING[failing.errors_ignored][0])).name == name
 
 
 def test_samples_tell_no_habit() -> None:

@@ -18,10 +18,13 @@ from analyzers.judge.narrow_queues import FINAL, FIRST, FLAT, PARTS, SUSPICIONS,
 from tests.support.narrowed import found
 from tests.support.random_histories.logs import draw_histories
 from tests.support.random_histories.queues import queue_history
+from tests.support.stories import queue_exclusions
 from tests.support.stories import queues as stories
 from tests.support.stories.queues import ended, fed, got, said, took
 
 pytestmark = pytest.mark.spark
+
+PLANTED = (*stories.PLANTED, *queue_exclusions.PLANTED)
 
 OF_QUEUES = [check for check in CHECKS if check.over in PARTS]
 
@@ -56,7 +59,7 @@ MORE = (held_by_three_that_count_alike, limit_of_none, far_offsets, offsets_of_o
 
 @pytest.fixture(scope="module")
 def history(story: Any, loaded: Any) -> History:
-    each = {make.__name__: make(story()) for make in (*stories.PLANTED, *MORE)}
+    each = {make.__name__: make(story()) for make in (*PLANTED, *MORE)}
     result: History = loaded(each | draw_histories(queue_history(story), 200))
     return result
 
@@ -161,7 +164,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_other_texts_hide_nothing(story: Any, loaded: Any, text: str) -> None:
-    each = {make.__name__: with_texts(make(story()), TEXTS[text]) for make in stories.PLANTED}
+    each = {make.__name__: with_texts(make(story()), TEXTS[text]) for make in PLANTED}
     one = loaded(each | {"only_released": with_texts(stories.only_released(story()), TEXTS[text])})
     narrowed = found(one, OF_QUEUES, narrowed=True)
     assert {each.anomaly for each in narrowed} == {check.name for check in OF_QUEUES}

@@ -116,7 +116,7 @@ class Loss:
     later     ns, when the instance wrote of a later input to where the outputs of these belong; None where it did
               not.
     failures  sends that failed, as it printed from when the inputs were fed until a second after the commit.
-    is_known   whether its process printed as many failed sends until then as it passed inputs without an output.
+    is_all_printed  whether its process printed as many failed sends until then as it passed inputs without an output.
     """
 
     log: str
@@ -127,14 +127,14 @@ class Loss:
     end: End | None
     later: int | None
     failures: Sequence[Event]
-    is_known: bool
+    is_all_printed: bool
 
     @property
     def is_ignored(self) -> bool:
         """Whether no end of the instance made it lose the outputs. A producer that is killed prints nothing about
         the records that wait in it."""
         is_ended = self.end is not None and self.end.time <= self.commit.time + LATER
-        return self.later is not None or (bool(self.failures) and (self.is_known or not is_ended))
+        return self.later is not None or (bool(self.failures) and (self.is_all_printed or not is_ended))
 
     @property
     def crash(self) -> End | None:
@@ -212,7 +212,7 @@ def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
                 end=end,
                 later=max((later[place] for place in places), default=None),
                 failures=[each for each in failed[owner] if began <= each.time <= ended],
-                is_known=lines >= passed,
+                is_all_printed=lines >= passed,
             )
 
 

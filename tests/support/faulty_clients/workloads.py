@@ -30,6 +30,16 @@ def numbered(workers: Iterable[WorkerSpec]) -> tuple[WorkerSpec, ...]:
     return tuple(replace(each, process=process) for process, each in enumerate(workers))
 
 
+def beside(workers: Iterable[WorkerSpec], role: WorkerRole) -> tuple[WorkerSpec, ...]:
+    return numbered([*workers, WorkerSpec(role=role, process=0)])
+
+
+def stopped_first(order: tuple[tuple[str, ...], ...], role: WorkerRole) -> tuple[tuple[str, ...], ...]:
+    """The order in which roles are stopped, with this one among the first."""
+    first, *later = order
+    return ((*first, role.name), *later)
+
+
 @dataclass(frozen=True, kw_only=True)
 class WithFaultyClients(AppendLog):
     partitions: int = 1
@@ -49,7 +59,7 @@ class WithFaultyClients(AppendLog):
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        return ((*super().stop_order[0], WRONG_SENDER.name),)
+        return stopped_first(super().stop_order, WRONG_SENDER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +73,11 @@ class WithCarelessSender(AppendLog):
     rate: Any = 10
 
     def workers(self) -> tuple[WorkerSpec, ...]:
-        return numbered([*super().workers(), WorkerSpec(role=CARELESS_SENDER, process=0)])
+        return beside(super().workers(), CARELESS_SENDER)
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        return ((*super().stop_order[0], CARELESS_SENDER.name),)
+        return stopped_first(super().stop_order, CARELESS_SENDER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,16 +145,16 @@ class WithGrowth(Groups):
     rate: Any = 50
 
     def workers(self) -> tuple[WorkerSpec, ...]:
-        return numbered([*super().workers(), WorkerSpec(role=ADDED_SENDER, process=0)])
+        return beside(super().workers(), ADDED_SENDER)
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        return ((*super().stop_order[0], ADDED_SENDER.name), *super().stop_order[1:])
+        return stopped_first(super().stop_order, ADDED_SENDER)
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueWithGrowth(Queue):
-    """The same of a share group."""
+    """As `WithGrowth`, with a share group."""
 
     partitions: int = 1
     consumers: int = 2
@@ -153,11 +163,11 @@ class QueueWithGrowth(Queue):
     rate: Any = 50
 
     def workers(self) -> tuple[WorkerSpec, ...]:
-        return numbered([*super().workers(), WorkerSpec(role=ADDED_SENDER, process=0)])
+        return beside(super().workers(), ADDED_SENDER)
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        return ((*super().stop_order[0], ADDED_SENDER.name), *super().stop_order[1:])
+        return stopped_first(super().stop_order, ADDED_SENDER)
 
 
 def _with(worker: WorkerSpec, function: str, members: int, rejoin: float | None) -> WorkerSpec:
@@ -172,4 +182,4 @@ class WithDeleter(Admin):
     inspect_every: int = 1
 
     def workers(self) -> tuple[WorkerSpec, ...]:
-        return numbered([*super().workers(), WorkerSpec(role=DELETER, process=0)])
+        return beside(super().workers(), DELETER)

@@ -14,9 +14,4 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "ADDED: lue, altered, min(offset) as offset,\\n min(if(f = 'send', invoked, null)) as sent, -> "
         "lue, altered, min(offset) as offset,\\n max(if(f = 'send', invoked, null)) as sent,",
     ),
-    "only the rows of queues say where a share group began": (
-        "added_partition_queues: as position\\n from {{operations}} where f = 'queue'\\n ), got as (\\n "
-        "select run, `group`, topi -> as position\\n from {{operations}} where true ), got as (\\n select "
-        "run, `group`, topi",
-    ),
 }

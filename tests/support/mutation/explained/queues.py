@@ -19,10 +19,10 @@ BY_REASON: dict[str, tuple[str, ...]] = {
         "partition -> t as offset from {{operations}}\\n where get_json_object(value, '$.kind') in "
         "('accept', 'reject') group by run, `group`, topic, partition",
     ),
-    "it only keeps the first delivery of more groups": (
-        "QUEUES: (value, '$.lock') as bigint) as lock,\\n if(get_json_object(value, '$.policy') = 'latest"
-        "', first_got, null) as first_got,\\n coalesce(\\n cast(get_j -> (value, '$.lock') as bigint) as l"
-        "ock,\\n (first_got) as first_got,\\n coalesce(\\n cast(get_j",
+    "it only keeps the first confirmed record of more groups": (
+        "QUEUES: (value, '$.lock') as bigint) as lock,\\n if(get_json_object(value, '$.policy') = 'latest', "
+        "first_confirmed, null) as first_confirmed,\\n coalesce(\\n cast -> (value, '$.lock') as bigint) as lock,"
+        "\\n (first_confirmed) as first_confirmed,\\n coalesce(\\n cast",
     ),
     "all acknowledgements of a delivery have the same kind": (
         "ANSWERS: lue, '$.delivery') as bigint) as op,\\n max(get_json_object(value, '$.kind')) as ki -> "
