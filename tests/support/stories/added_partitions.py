@@ -183,6 +183,12 @@ def committed_in_another_partition_before_it_was_assigned(s: Any) -> Any:
     return began(written(reading(created(s))), 2)
 
 
+def assigned_again_after_the_records_were_sent(s: Any) -> Any:
+    """The group had read the other partition before."""
+    written(reading(created(s)))
+    return began(member(s, 5, "assigned", (57, 60), generation=2, start=1, policy="latest"), 2)
+
+
 def failed_to_commit_before(s: Any) -> Any:
     written(reading(created(s)))
     return began(commit(s, 5, 2, (66, 69), partition=1, kind="fail"), 2)
@@ -368,6 +374,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     read_by_another_group_only: {},
     committed_before: {},
     committed_in_another_partition_before_it_was_assigned: {"added-partition-skip": 2},
+    assigned_again_after_the_records_were_sent: {"added-partition-skip": 2},
     failed_to_commit_before: {"added-partition-skip": 2},
     committed_when_it_started: {},
     added_and_of_unknown_outcome: {},
