@@ -16,7 +16,7 @@ HOMES = {
     "AppendLog": "workloads.append_log",
     "Compacted": "workloads.compacted",
     "Bank": "workloads.bank",
-    "Bounds": "analyzers.catalogue.bounds",
+    "Bounds": "analyzers.catalogue.check",
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",
     "Cell": "pytest_kafkacheck.matrix.cell",

@@ -1,12 +1,195 @@
-"""A check: an anomaly, and the condition under which it is found."""
+"""A check: an anomaly, the condition under which it is found, and the conditions under which it runs: before the
+prefilter has ruled it out, while the run goes on, and with the bounds that an experiment states.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.live import Judging, Live
-from analyzers.catalogue.suspicion import Suspicion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Limits in seconds; None states no limit. Raises ValueError for anything but a finite number from 0 on."""
+
+    unavailable: float | None = None
+    """The longest time for which a partition that is sent to may acknowledge nothing."""
+    recovery: float | None = None
+    """The longest time from the last heal to the first acknowledgement of each partition."""
+    orphaned: float | None = None
+    """The longest time for which a partition may have no owner although its group has live members."""
+    standstill: float | None = None
+    """The longest time for which an application may write no output of a partition while inputs wait there."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+                raise ValueError(
+                    f"{each.name}: expected seconds, a finite number from 0 on, or None; got {value!r}"
+                )
+
+    def in_ns(self, name: str) -> int | None:
+        """The limit of this name; None where none is stated."""
+        value = getattr(self, name)
+        return None if value is None else round(value * 1e9)
+
+    def to_json(self) -> dict[str, float]:
+        """The bounds that are stated."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Bounds:
+        """Raises ValueError for anything that `to_json` does not write."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"expected an object, got {data!r}")
+        names = [each.name for each in fields(cls)]
+        if unknown := sorted(str(name) for name in data if name not in names):
+            raise ValueError(f"no bound named {', '.join(unknown)}; there are {', '.join(names)}")
+        return cls(**data)
+
+
+NONE = Bounds()
+
+Grain = Literal["record", "value", "send", "session", "leader", "sample", "mark", "epoch", "second"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suspicion:
+    """True for at least one row of a run wherever the check finds something in the run."""
+
+    per: Grain
+    """What a row is."""
+    where: str
+    """SQL over the columns of such a row. Null counts as not suspicious."""
+
+
+def per_record(where: str) -> Suspicion:
+    """Over the columns of ``records``: each polled record and each acknowledged send."""
+    return Suspicion(per="record", where=where)
+
+
+def per_value(where: str) -> Suspicion:
+    """Over one row per log and value, of sends of any completion type and intact polls.
+
+    Columns: those of `SEEN` in `analyzers.facts.values` (sent, acked, failed, transactional, polled, read_committed,
+    in_final); settled and due (whether the final read had to find it: because of its acknowledgement, and because
+    of a poll); unknown (sent with completion type info); least, most (its lowest and highest offset); begun
+    (ns, first invocation of a send), returned (ns, first completion of a poll); shared: the offset that it shares
+    with another value, else null. Values that share an offset are always suspicious.
+    """
+    return Suspicion(per="value", where=where)
+
+
+def per_send(where: str) -> Suspicion:
+    """Over acknowledged sends. Columns: invoked (ns), and overtaken: when the first of the sends to a higher offset
+    of the log was acknowledged (ns). Sends that no other can have overtaken are left out."""
+    return Suspicion(per="send", where=where)
+
+
+def per_session(where: str) -> Suspicion:
+    """Over the events of each session in a log, in order of time.
+
+    event     read (a completed read begins), send (an acknowledged send is invoked), poll, ack, finish (a completed
+              read ends).
+    offset    read: its end (exclusive); send, ack: the acknowledged one, null if unknown; poll: the lowest.
+    is_whole  poll: whether it returned every record from its lowest to its highest offset, each intact.
+    known, first, written, earliest, ended   of the events before it: the highest and the lowest offset polled, the
+              highest and the lowest acknowledged, and the highest end of a completed read. -1 for no highest one,
+              null for no lowest one.
+
+    Offsets of which several values were seen are always suspicious: the events do not tell the values.
+    """
+    return Suspicion(per="session", where=where)
+
+
+def per_leader(where: str) -> Suspicion:
+    """Over polls, of each log, broker that served it, and leader epoch. Columns: offset (the highest), and watermark:
+    the lowest high watermark that the broker returned to a request sent later, while it called itself the leader in
+    this epoch."""
+    return Suspicion(per="leader", where=where)
+
+
+def per_sample(where: str) -> Suspicion:
+    """Over samples of partitions, of the quorum, and of the controller in ZooKeeper, each alone. Columns: kind,
+    leader, isr, replicas; mark (the high watermark) and own_end (of the log), where the broker called itself the
+    leader."""
+    return Suspicion(per="sample", where=where)
+
+
+def per_mark(where: str) -> Suspicion:
+    """Over answers of brokers that called themselves leaders. Columns: mark (the high watermark) and start (of the
+    log); in_epoch and start_in_epoch: the highest ones of this leader epoch before."""
+    return Suspicion(per="mark", where=where)
+
+
+def per_epoch(where: str) -> Suspicion:
+    """Over leader epochs of partitions and of controllers, each as one broker named it. Columns, times in ns: kind,
+    and
+
+    last                           when the broker named it last.
+    is_latest                      whether that was its last answer.
+    newer, newer_elsewhere         when the broker, and when any broker, first named a later epoch.
+    lowest_leader, highest_leader  of those that any broker named for the epoch.
+    start                          the highest log start, where the broker called itself the leader.
+    deleted_to                     the offset below which a leader surely deleted records because it was asked to.
+    least_end                      the lowest end of the log, where the broker called itself the leader.
+    reached                        the highest high watermark of leaders of earlier epochs.
+    short_for                      the time between the first and the last answer of the leader with fewer in-sync
+                                   replicas than the lowest min.insync.replicas seen of the topic.
+    """
+    return Suspicion(per="epoch", where=where)
+
+
+def per_second(where: str) -> Suspicion:
+    """Over seconds in which brokers named one ISR of a partition. Columns: follower_end (the lowest end of the log of
+    a follower that counted itself as in sync), and held: the highest high watermark of a leader before a second in
+    which a leader named that ISR, up to this second."""
+    return Suspicion(per="second", where=where)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """The check runs during the run: a finding in a part of the history is one in the whole history, too."""
+
+    because: str
+    """Why no other row can refute a finding, whether it was recorded earlier, is recorded later, or lies in a segment
+    that is still open."""
+    per: tuple[str, ...]
+    """Names of the evidence that identify, besides the subject, what one count stands for: it is reported once."""
+    over: str | None = None
+    """The fact that is examined during the run; None: that of the check."""
+    where: str | None = None
+    """SQL over the columns of that fact: when a finding is certain during the run; None: as in the check. It may ask
+    for more than the check does."""
+    if_records_stay: bool = False
+    """Whether it runs only where nothing is to delete records during the run: a deletion that follows, or that is
+    recorded later, excuses what it finds."""
+    either: frozenset[str] = frozenset()
+    """Names of anomalies, its own included, between which a part of the history cannot decide: the whole history has
+    one of them. Empty: it has this one."""
+
+
+@dataclass(frozen=True)
+class NotLive:
+    """The check runs only when the run is over."""
+
+    because: str
+    """What other rows may show that refutes a finding, or what is not known during the run."""
+
+
+Judging = Live | NotLive
+
+SAMPLES = NotLive("It compares answers of brokers, and samples are judged together when the run is over.")
+END = NotLive("What it compares with is recorded only at the end of the run.")
+BOUND = NotLive("A bound is about the whole time of a run, and is judged when the run is over.")
+CYCLE = NotLive("A cycle of transactions is searched in the whole history.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.evidence import Moment, Offset, Text, Value
-from analyzers.catalogue.live import END, NotLive
+from analyzers.catalogue.anomaly import Anomaly, Moment, Offset, Text, Value
+from analyzers.catalogue.check import END, Check, NotLive
 
 _RECORD = {
     "group": Text("the group", "`group`"),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.evidence import Number, Offset, Text
-from analyzers.catalogue.live import SAMPLES
-from analyzers.catalogue.subject import GROUP, TRANSACTIONAL_ID
+from analyzers.catalogue.anomaly import GROUP, TRANSACTIONAL_ID, Anomaly, Number, Offset, Text
+from analyzers.catalogue.check import SAMPLES, Check
 
 _SAME_PROCESS = (
     "Answers are compared if the first had arrived before the second was asked for, over the same connection, so "

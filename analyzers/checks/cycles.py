@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.check import CycleCheck
-from analyzers.catalogue.evidence import Number, Operation
-from analyzers.catalogue.live import CYCLE
+from analyzers.catalogue.anomaly import Anomaly, Number, Operation
+from analyzers.catalogue.check import CYCLE, CycleCheck
 
 G0 = CycleCheck(
     anomaly=Anomaly(

@@ -1,12 +1,9 @@
-"""What was acknowledged is in the log at the end."""
+"""What was acknowledged, and what a reader got, is in the log at the end, and there once."""
 
 from __future__ import annotations
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.evidence import Number, Offset, Operation, Span, Value
-from analyzers.catalogue.live import Live, NotLive
-from analyzers.catalogue.suspicion import per_value
+from analyzers.catalogue.anomaly import Anomaly, Moment, Number, Offset, Operation, Span, Value
+from analyzers.catalogue.check import Check, Live, NotLive, per_value
 
 LOST_WRITE = Check(
     anomaly=Anomaly(
@@ -182,4 +179,91 @@ EXPIRED = Check(
     time="acked_at",
     suspicion=per_value("acked and not polled"),
     live=NotLive("Only the final read knows the log start."),
+)
+
+LOST_READ = Check(
+    anomaly=Anomaly(
+        name="lost-read",
+        family="log",
+        rank=15,
+        jepsen="lost-write",
+        evidence={
+            "process": Number("the process that polled it", "poller"),
+            "op": Operation("its poll", "poll"),
+            "offset": Offset("the lowest offset it was polled at", "polled_offset"),
+            "value": Value("what was polled"),
+            "returned": Moment("when the first poll that returned it completed", "returned_at"),
+        },
+        sentence="value(s) that (was|were) read and (is|are) missing from the log at the end",
+        definition=(
+            "A poll of any completion type returned a value, and the log's completed final read did not, "
+            "although the poll had completed before the run requested the end of the log, or the offset lies "
+            "below that end; counted per value. Left out are values whose acknowledgement makes them a "
+            "lost-write, records that may have been removed (see there), and "
+            "sends that failed. A value "
+            "sent in a transaction counts only if a poll with isolation.level=read_committed returned it. "
+            "Jepsen reports such values as lost-write."
+        ),
+        means=(
+            "A reader got a record, and the record is not in the log after everything has healed. Whether its "
+            "send was acknowledged does not matter: its outcome may have been unknown to the sender."
+        ),
+        promised=(
+            "Consumers get only records below the high watermark, which every in-sync replica has. One of these "
+            "replicas is elected next, so the record stays, with any `acks`. Unclean elections and lost disks "
+            "void this."
+        ),
+        causes=(
+            "An unclean election; the last in-sync replica gone or restarted with an empty disk; several brokers "
+            "that lost unflushed data; a leader that served records above its high watermark."
+        ),
+        look_further=(
+            "`lost-write` and `offset-reuse` on the same log: a truncation removes acknowledged records as well. "
+            "The leader epoch of the poll compared with the observed elections."
+        ),
+    ),
+    over="values",
+    where=(
+        "due and not in_final and not failed and not removed and (not transactional or read_committed) and not "
+        "(acked and settled)"
+    ),
+    time="returned_at",
+    suspicion=per_value("due and not in_final"),
+    live=NotLive("Only the final read shows it."),
+)
+
+DUPLICATE = Check(
+    anomaly=Anomaly(
+        name="duplicate",
+        family="log",
+        rank=40,
+        jepsen="duplicate",
+        evidence={
+            "process": Number("the process that wrote it", "sender"),
+            "op": Operation("its send", "value"),
+            "offset": Offset("the lowest offset", "first_offset"),
+            "last_offset": Offset("the highest offset"),
+            "value": Value("what was written: writer and sequence number"),
+        },
+        sentence="value(s) found at more than one offset of (its|their) log",
+        definition=(
+            "Polls of any completion type and acknowledgements show one value at two or more offsets of one "
+            "log; counted per value. An at-least-once producer may do this."
+        ),
+        means="One write lies at two or more offsets.",
+        promised=(
+            "An idempotent producer (`enable.idempotence`, the default since 3.0; requires `acks=all`) writes "
+            "each record once within its session. Without idempotence, a retry may write a record again."
+        ),
+        causes=(
+            "A lost response and a retry without idempotence; a producer id that expired on the broker; a "
+            "producer that got a new id and sent again."
+        ),
+        look_further="The attempts in the send's `error`, and which broker accepted each of them.",
+    ),
+    over="values",
+    where="first_offset < last_offset",
+    time="coalesce(begun_at, polled_at)",
+    suspicion=per_value("least < most"),
+    live=Live(because="Two rows suffice, and more rows only add such pairs.", per=("value",)),
 )

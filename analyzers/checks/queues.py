@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.evidence import Moment, Number, Offset, Operation, Text, Value
-from analyzers.catalogue.live import END, Live, NotLive
+from analyzers.catalogue.anomaly import Anomaly, Moment, Number, Offset, Operation, Text, Value
+from analyzers.catalogue.check import END, Check, Live, NotLive
 
 GROUP = Text("the share group")
 DELIVERY = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.evidence import Evidence, Value
+from analyzers.catalogue.anomaly import Anomaly, Evidence, Value
 from analyzers.verdict.names import write_name
 
 

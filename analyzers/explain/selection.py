@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.check import NONE, Bounds
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from analyzers.explain.explain import explain
 from analyzers.explain.explanation import Explanation

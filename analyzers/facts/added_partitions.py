@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import ACKED, LOG
-from analyzers.facts.fact import fact
-from analyzers.facts.final_reads import FINAL_READS
+from analyzers.facts.fact import ACKED, LOG, fact
 from analyzers.facts.members import assignments, commits, of_groups
 from analyzers.facts.queues import QUEUES
+from analyzers.facts.removals import FINAL_READS
 from analyzers.history.load import History
 
 LOG_COLUMNS = ", ".join(LOG)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import LOG, POLLED
 from analyzers.facts.compaction import without_compacted
-from analyzers.facts.coverage import coverage
-from analyzers.facts.fact import COPIES, fact
-from analyzers.facts.final_reads import final_reads
+from analyzers.facts.fact import COPIES, LOG, POLLED, fact
 from analyzers.facts.members import GROUP_LOG, assignments, commits, members
-from analyzers.facts.removals import removed_beginnings
+from analyzers.facts.removals import final_reads, removed_beginnings
+from analyzers.facts.transactions import coverage
 from analyzers.history.load import History
 from workloads.history.schema import VALUE_BITS
 

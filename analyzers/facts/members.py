@@ -1,12 +1,42 @@
-"""Events and commits of members of groups: tables that the facts of groups share."""
+"""What members of groups did: their events, commits and polls. Most facts of groups read these tables.
+
+With a partition that it kept in a later generation, a member continues where it was. With one that it was assigned
+anew, it starts where its group had committed. Histories of other programs need not count assignments, so that only
+the events of members tell both apart.
+"""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.poll_spans import poll_spans
+from analyzers.facts.fact import LOG, TIME
 from analyzers.history.load import History
+
+
+def poll_spans(history: History) -> DataFrame:
+    """One row per poll and log of which it returned an offset. Several facts read it, so it is computed once.
+
+    Columns: those of `LOG`, process, op, generation, assignment, final, committed (the last two are never null), low,
+    high (the lowest and the highest offset), began (ns: the first invocation), known (ns: the last completion; if it
+    never completed, when it began). May also have rows of runs that are not in this part of a history.
+    """
+    return history.shared_rows("poll_spans", _poll_spans)
+
+
+def _poll_spans(history: History) -> DataFrame:
+    flags = [F.expr(f"coalesce({name}, false) as {name}") for name in ("final", "committed")]
+    return (
+        history.records.where("f = 'poll' and offset is not null")
+        .groupBy(*LOG, "process", "op", "generation", "assignment", *flags)
+        .agg(
+            F.min("offset").alias("low"),
+            F.max("offset").alias("high"),
+            F.min("invoked").alias("began"),
+            F.expr(f"max({TIME})").alias("known"),
+        )
+    )
+
 
 GROUP_LOG = ["run", "group", "topic", "partition"]
 """The columns that identify a log and a group that reads it."""
@@ -162,3 +192,38 @@ def of_groups(history: History) -> DataFrame:
             "invoked", "coalesce(completed, invoked) as completed",
         )
     )  # fmt: skip
+
+
+def readings(history: History) -> DataFrame:
+    """The rows of `poll_spans` with ``reading``: equal for polls of a process and log that are one reading."""
+    return with_reading(poll_spans(history), history, at="known", name="reading")
+
+
+def with_reading(polls: DataFrame, history: History, *, at: str, name: str) -> DataFrame:
+    """Polls with the column `name`, which is equal for those of a process and log between which nothing says that the
+    process had to begin anew.
+
+    It begins anew with an event about the partition (assigned, revoked, lost) or about the member as a whole (left,
+    fenced): the first poll of the generation of an assignment, or the first one that completed when the event had
+    begun. Where no assignment of the partition is recorded, it begins anew with each generation.
+
+    polls  have the columns of `LOG`, process, generation and `at` (ns, when the poll completed).
+    """
+    key = [*LOG, "process"]
+    known = events(history).selectExpr(
+        "run", "topic", "partition", "process", "event", "generation", "invoked as moment"
+    )
+    of_members = known.where("event in ('left', 'fenced')").drop("topic", "partition")
+    changes = known.unionByName(of_members.join(polls.select(*key).distinct(), ["run", "process"]))
+    line = Window.partitionBy(*key)
+    return (
+        polls.withColumn("moment", F.col(at))
+        .unionByName(changes, allowMissingColumns=True)
+        # Of an event and a poll in the same nanosecond, the event comes first: the frame has all rows of a moment.
+        .withColumn("before", F.count("event").over(line.orderBy("moment")))
+        .withColumn("since", F.expr("count_if(event = 'assigned')").over(line.orderBy("generation")))
+        .withColumn("is_known", F.expr("bool_or(event = 'assigned')").over(line))
+        .where("event is null")
+        .withColumn(name, F.expr("struct(before, since, if(is_known, null, generation) as generation)"))
+        .select(*polls.columns, name)
+    )

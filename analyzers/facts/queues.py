@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import MAYBE_ABORTED, POLLED, is_withheld
-from analyzers.facts.fact import fact
+from analyzers.facts.fact import MAYBE_ABORTED, POLLED, fact, is_withheld
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 

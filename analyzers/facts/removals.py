@@ -1,15 +1,85 @@
-"""Per log: what may have removed records from its beginning, as far as the run recorded it."""
+"""What may have removed records from the beginning of a log, and which final read of it counts.
+
+The harness records with which settings a topic was created, see `removals`. Changes of the settings count besides, of
+every incarnation of a topic: by administrators and faults, and as samples of probes show them. A change of unknown
+outcome may have happened. One that was requested after the final read of a log had no effect on what it found; a
+sample does not say when a change was made.
+"""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.columns import LOG, TIME
-from analyzers.facts.final_reads import FINAL_READS
-from analyzers.facts.settings import CHANGES, NAME, is_reset, policy
+from analyzers.facts.fact import LOG, TIME
 from analyzers.history.fault_events import RECREATE
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
+
+NAME = "substring_index(topic, '@', 1)"
+"""Of a topic, without the number of its incarnation: probes report settings when they change, not when it is created
+again."""
+
+_ALTERED = "from_json(value, 'retention_ms string, config map<string, string>')"
+
+_OF_FAULT = "from_json(value, 'options struct<settings: map<string, string>>').options.settings"
+
+CHANGES = f"""
+    changes as (
+        select run, {NAME} as name, invoked as since, if(
+            said.retention_ms is null or coalesce(map_contains_key(said.config, 'retention.ms'), false),
+            said.config, map_concat(
+                coalesce(said.config, cast(map() as map<string, string>)), map('retention.ms', said.retention_ms)
+            )
+        ) as config
+        from (
+            select run, topic, invoked, {_ALTERED} as said from {{operations}} where f = 'alter' and type <> 'fail'
+        )
+        union all
+        select run, get_json_object(value, '$.evidence.topic'), invoked, {_OF_FAULT}
+        from {{operations}} where process = {NEMESIS} and f like 'configure%'
+        union all
+        select run, {NAME}, null, from_json(value, 'map<string, string>')
+        from {{observations}} where kind = 'settings'
+    )
+"""
+"""A common table expression: name (of a topic, without the number of its incarnation; null for every topic of the
+run), since (ns; null if unknown), config (by setting; a null is the brokers' default)."""
+
+
+def policy(config: str) -> str:
+    """SQL: the cleanup policy in it, of the topic or of the broker; null if it says none."""
+    return f"coalesce({config}['cleanup.policy'], {config}['log.cleanup.policy'])"
+
+
+def is_reset(config: str, *settings: str) -> str:
+    """SQL: it has one of these settings, as the brokers' default, which is not known."""
+    keys = ", ".join(f"'{setting}'" for setting in settings)
+    return f"coalesce(exists(array({keys}), key -> map_contains_key({config}, key) and {config}[key] is null), false)"
+
+
+FINAL_READS = """
+    final_reads as (
+        select run, topic, partition, last.process as final_process, last.invoked as final_invoked,
+            coalesce(last.start_offset, 0) as final_start, last.end_offset as final_end,
+            coalesce(get_json_object(last.value, '$.committed') = 'true', false) as final_committed
+        from (
+            select run, topic, partition,
+                max(struct(completed, invoked, process, start_offset, end_offset, value)) as last
+            from {operations} where f = 'final-read' and type = 'ok' group by run, topic, partition
+        )
+    )
+"""
+"""A common table expression."""
+
+
+def final_reads(history: History) -> DataFrame:
+    """One row per log that was read to its end: the last such read.
+
+    Columns: final_process, final_invoked (ns), final_start, final_end (offsets, the end exclusive), final_committed
+    (whether it is recorded to have read with read_committed).
+    """
+    return history.shared_sql(f"with {FINAL_READS} select * from final_reads")
+
 
 EVERYTHING = (1 << 63) - 1
 """An offset above all others."""
@@ -146,7 +216,7 @@ def removals(history: History) -> DataFrame:
 
     Retention by time counts where it is not longer than the run: a record is removed when it is that old. A history
     without rows of its topics does not say what its settings allow, and allows everything. Changes of settings that
-    administrators requested, or that samples show, count besides (see `analyzers.facts.settings`): a change to the
+    administrators requested, or that samples show, count besides (see `analyzers.facts.removals`): a change to the
     brokers' default allows everything, too, because that is not known.
     """
     lengths = OWN_LENGTHS if history.lengths_here is None else KNOWN_LENGTHS

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import LOG, POLLED, TIME
 from analyzers.facts.compaction import without_compacted
-from analyzers.facts.fact import TRANSFERS, fact
-from analyzers.facts.final_reads import final_reads
-from analyzers.facts.removals import removed_beginnings
+from analyzers.facts.fact import LOG, POLLED, TIME, TRANSFERS, fact
+from analyzers.facts.removals import final_reads, removed_beginnings
 from analyzers.history.load import History
 from workloads.history.schema import VALUE_BITS
 

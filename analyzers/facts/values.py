@@ -1,15 +1,13 @@
-"""Per value written to or read from a log: where and when it was sent, acknowledged and polled."""
+"""Where and when each value was sent, acknowledged and polled, and which offsets held several values."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import ACKED, LOG, POLLED, TIME
 from analyzers.facts.compaction import newest_of_keys
-from analyzers.facts.fact import fact
-from analyzers.facts.final_reads import final_reads
-from analyzers.facts.removals import removals
+from analyzers.facts.fact import ACKED, LOG, POLLED, SERVED, TIME, fact
+from analyzers.facts.removals import final_reads, removals, removed_beginnings
 from analyzers.history.load import History
 
 OF_VALUES = f"(value is not null and (f = 'send' or ({POLLED})))"
@@ -91,3 +89,161 @@ def values(history: History) -> DataFrame:
         "overwritten": F.expr(overwritten),
         "removed": F.expr(f"coalesce({offset} < removed_to, false) or {overwritten}"),
     }).drop("final_phase", "removed_to", "isolated", "key", "newest")  # fmt: skip
+
+
+# A value replaces another if the other one is not seen any more, and its batch has a later leader epoch. An
+# acknowledgement carries no epoch; the later epoch must then be above 0, so that there was one before it.
+FOLLOWS = """
+    coalesce(last_before < first, false)
+    and coalesce(low_epoch > coalesce(epoch_before, 0), false)
+"""
+
+
+@fact(confined_to="offset")
+def conflicts(history: History) -> DataFrame:
+    """One row per log and offset at which polls and acknowledgements showed more than one value.
+
+    Columns: offset; low, high: the smallest and the largest value; earliest, latest: the one seen first
+    and the one seen last, where a polled one was seen when its response arrived; epoch: the leader epoch of
+    the latest, where it was polled; reused: whether each value has a later leader epoch than the one before
+    it, and was first seen after that was last seen; time (ns): when the latest was first seen; settled
+    (ns): the last acknowledgement, else the first poll.
+    """
+    seen = f"value is not null and offset is not null and (({ACKED}) or ({POLLED}))"
+    views = history.records.where(seen).where(history.value_filter)
+    if history.value_filter == "true":
+        # Only the few values that share an offset are aggregated further. To find these offsets takes another pass
+        # over the records, which does not pay where the filter leaves few offsets.
+        views = views.join(F.broadcast(_shared(views)), [*LOG, "offset"], "left_semi")
+    spans = views.groupBy(*LOG, "offset", "value").agg(
+        F.expr(f"min({SERVED}) as first"),
+        F.expr(f"max({SERVED}) as last"),
+        F.expr("min(leader_epoch) as low_epoch"),
+        F.expr("max(leader_epoch) as high_epoch"),
+        F.expr("max(completed) filter (where f = 'send') as acked_at"),
+        F.expr("min(completed) filter (where f = 'poll') as polled_at"),
+    )
+    line = Window.partitionBy(*LOG, "offset").orderBy("first", "value")
+    return (
+        spans.withColumn("last_before", F.lag("last").over(line))
+        .withColumn("epoch_before", F.lag("high_epoch").over(line))
+        .withColumn("follows", F.expr(f"last_before is null or ({FOLLOWS})"))
+        .groupBy(*LOG, "offset")
+        .agg(
+            F.min("value").alias("low"),
+            F.max("value").alias("high"),
+            F.expr("min(struct(first, value)).value as earliest"),
+            F.expr("max(struct(first, value)).value as latest"),
+            F.expr("max(struct(first, value, high_epoch)).high_epoch as epoch"),
+            F.expr("bool_and(follows) as reused"),
+            F.expr("max(first) as time"),
+            F.expr("coalesce(max(acked_at), min(polled_at)) as settled"),
+        )
+        .where("low < high")
+    )
+
+
+def _shared(views: DataFrame) -> DataFrame:
+    """The offsets at which several values were seen. Columns: those of `LOG`, offset."""
+    return (
+        views.groupBy(*LOG, "offset")
+        .agg(F.min("value").alias("low"), F.max("value").alias("high"))
+        .where("low < high")
+        .select(*LOG, "offset")
+    )
+
+
+UNKNOWN = "f = 'send' and type = 'info'"
+
+
+@fact(confined_to="value")
+def proved_sends(history: History) -> DataFrame:
+    """One row per log and value that was sent with completion type info and polled.
+
+    Columns: value; of the send: process, op, invoked (ns); of the polls: offset (the lowest one), time (ns, the first
+    completion); and of the send to a higher offset of the log that was acknowledged first: overtaker (its offset)
+    and overtaken (ns, its acknowledgement), null if there is none.
+    """
+    proved = (
+        history.records.where(f"value is not null and (({UNKNOWN}) or ({POLLED}))")
+        .where(history.value_filter)
+        .groupBy(*LOG, "value")
+        .agg(
+            *(
+                F.expr(f"min({name}) filter (where f = 'send') as {name}")
+                for name in ("process", "op", "invoked")
+            ),
+            F.expr("min(offset) filter (where f = 'poll') as offset"),
+            F.expr("min(completed) filter (where f = 'poll') as time"),
+        )
+        .where("invoked is not null and offset is not null")
+    )
+    acked = history.records.where(f"{ACKED} and offset is not null").selectExpr(
+        *LOG, "offset", "completed as acked_at"
+    )
+    # In descending order of offsets, the higher offsets are the rows before the current one.
+    above = Window.partitionBy(*LOG).orderBy(F.desc("offset")).rangeBetween(Window.unboundedPreceding, -1)
+    return (
+        proved.unionByName(acked, allowMissingColumns=True)
+        .withColumn("overtaken", F.min("acked_at").over(above))
+        .withColumn("overtaker", F.min_by("offset", "acked_at").over(above))
+        .where("value is not null")
+        .drop("acked_at")
+    )
+
+
+_PASSED = f"""
+    with sends as (
+        select run, topic, partition, value, invoked as sent from {{records}} where f = 'send'
+    ), polls as (
+        select run, topic, partition, offset, previous, if({POLLED}, value, null) as value, leader_epoch
+        from {{records}} where leader_epoch is not null
+    ), dated as (
+        select *, max(sent) over (
+            partition by run, topic, partition, leader_epoch order by offset desc
+            range between unbounded preceding and current row
+        ) as sent_until
+        from polls left join sends using (run, topic, partition, value)
+    ), seen as (
+        select distinct run, value from {{records}} where f = 'poll'
+    ), unread as (
+        select run, topic, partition, value, process as sender, offset as acked_offset, completed as acked_at
+        from {{records}} left anti join seen using (run, value)
+        where {ACKED}
+    ), places as (
+        select run, topic, partition, offset, previous, null as value from polls
+        union all select run, topic, partition, acked_offset, null, value from unread
+    ), reached as (
+        select run, value, min(previous) over (
+            partition by run, topic, partition order by offset desc
+            range between unbounded preceding and current row
+        ) < offset as is_passed
+        from places
+    ), passed as (
+        select unread.* from unread left semi join (select * from reached where is_passed) using (run, value)
+    )
+    select distinct passed.* from passed join dated
+        on dated.run = passed.run and dated.topic = passed.topic and dated.partition = passed.partition
+            and dated.previous < acked_offset
+            and (dated.offset > acked_offset or dated.offset = acked_offset and dated.value <> passed.value)
+            and sent_until > acked_at
+"""
+"""`passed` is there to be small: a reader passed these offsets, in whatever epoch."""
+
+
+@fact()
+def passed_writes(history: History) -> DataFrame:
+    """One row per log and value whose send was acknowledged at an offset that a reader passed, if nobody polled it.
+
+    The reader polled a record below the offset and, next in the assignment, one above it or another one at it. That
+    record has a leader epoch, and a record of this epoch at the same or at a higher offset, which anybody polled, was
+    sent after the acknowledgement.
+
+    Columns: value, sender, acked_offset, acked_at (ns); removed_to: the offset below which records may have been
+    removed, 0 for none.
+    """
+    return (
+        history.sql(_PASSED)
+        .join(F.broadcast(removed_beginnings(history)), LOG, "left")
+        .withColumn("removed_to", F.expr("coalesce(removed_to, 0)"))
+    )

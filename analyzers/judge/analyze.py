@@ -8,8 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.bounds import NONE, Bounds
-from analyzers.catalogue.check import Check
+from analyzers.catalogue.check import NONE, Bounds, Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, require_known
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_between, lateness
 from analyzers.history.load import MANY_RUNS

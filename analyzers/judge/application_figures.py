@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from analyzers.facts.standstills import standstills
+from analyzers.facts.pipelines import standstills
 from analyzers.history.load import History
 from analyzers.verdict.availability import Standstill
 

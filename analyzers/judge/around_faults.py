@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analyzers.facts.columns import ACKED
+from analyzers.facts.fact import ACKED
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Row
 
-from analyzers.facts.columns import ACKED
-from analyzers.facts.recoveries import RECOVERIES
-from analyzers.facts.waits import GRAIN, WAITED
+from analyzers.facts.availability import GRAIN, RECOVERIES, WAITED
+from analyzers.facts.fact import ACKED
 from analyzers.history.load import History
 from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
 from workloads.history.schema import HARNESS

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.evidence import Extent
-from analyzers.facts.dependencies import cycle_candidates
+from analyzers.facts.transactions import cycle_candidates
 from analyzers.history.load import History
 from analyzers.judge.cycle_search import LEVELS, Cycle, search
 from analyzers.judge.find import Found

@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.bounds import NONE, Bounds
-from analyzers.catalogue.check import Check
+from analyzers.catalogue.check import NONE, Bounds, Check
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from analyzers.causes.evidence import Extent
 from analyzers.facts.registry import NEEDS
@@ -24,10 +23,9 @@ from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
-from analyzers.judge.lengths import lengths
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
 from analyzers.judge.propagation import propagations, spread
-from analyzers.judge.scope import scoped
+from analyzers.judge.scope import lengths, scoped
 from analyzers.judge.staleness import measured_runs, stalenesses
 from analyzers.judge.tally import Tally, tally
 from analyzers.spark.session import is_alive

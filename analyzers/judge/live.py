@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.live import Live
+from analyzers.catalogue.check import Check, Live
 from analyzers.catalogue.registry import ANOMALIES, CHECKS
 from analyzers.facts.fact import SENDS_AND_POLLS
 from analyzers.facts.registry import NEEDS

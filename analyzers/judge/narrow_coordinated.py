@@ -21,7 +21,7 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from analyzers.checks.coordinators import GROUP_STATE_CONFLICT
-from analyzers.facts.coordinated import GROUP, TRANSACTION
+from analyzers.facts.coordinators import GROUP, TRANSACTION
 from analyzers.history.load import History
 
 MANY = 1_000

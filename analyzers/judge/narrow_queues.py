@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import POLLED
+from analyzers.facts.fact import POLLED
 from analyzers.facts.queues import QUEUES
 from analyzers.history.load import History
 

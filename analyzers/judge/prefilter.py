@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.suspicion import Grain
+from analyzers.catalogue.check import Check, Grain
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
 from analyzers.judge.narrow import narrow

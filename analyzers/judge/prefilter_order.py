@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.suspicion import Grain
-from analyzers.facts.acks_in_short_isr import MIN_ISR
-from analyzers.facts.columns import ACKED, LOG, SERVED, SESSION, TIME
-from analyzers.facts.followers import SETTLED
-from analyzers.facts.settings import NAME
+from analyzers.catalogue.check import Check, Grain
+from analyzers.facts.fact import ACKED, LOG, SERVED, SESSION, TIME
+from analyzers.facts.removals import NAME
+from analyzers.facts.replicas import MIN_ISR, SETTLED
 from analyzers.judge.prefilter_plan import Plan, Step, condition, facts_of
 
 OF_BROKERS: tuple[Grain, ...] = ("leader", "sample", "mark", "epoch", "second")
@@ -57,7 +55,7 @@ KEY = f"{LOG_COLUMNS}, session"
 BEGINS, COMPLETES, FINISHES = range(3)
 
 EVENT = ("event", "at", "rank", "offset", "is_whole", "high", "low", "ack", "end")
-"""Columns of an event. offset and is_whole: see `analyzers.catalogue.suspicion.per_session`; high, low: of a poll;
+"""Columns of an event. offset and is_whole: see `analyzers.catalogue.check.per_session`; high, low: of a poll;
 ack: an acknowledged offset; end: of a completed read, exclusive."""
 
 

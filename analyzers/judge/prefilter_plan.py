@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.suspicion import Grain
-from analyzers.facts.columns import ACKED, LOG
-from analyzers.facts.final_reads import FINAL_READS
+from analyzers.catalogue.check import Check, Grain
+from analyzers.facts.fact import ACKED, LOG
+from analyzers.facts.removals import FINAL_READS
 from analyzers.facts.steps import DONE
 from analyzers.facts.values import OF_VALUES, SEEN
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from pyspark.sql import Row
 
-from analyzers.facts.agreements import LATE
+from analyzers.facts.replicas import LATE
 from analyzers.history.load import History
 from analyzers.verdict.propagation import Propagation
 

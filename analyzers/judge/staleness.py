@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from analyzers.facts.session_writes import session_writes
+from analyzers.facts.sessions import session_writes
 from analyzers.history.load import History
 from analyzers.history.run_progress import parse
 from analyzers.judge.tally import Tally

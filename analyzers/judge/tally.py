@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 
-from analyzers.facts.columns import SESSION, TIME
 from analyzers.facts.fact import (
     COMPACTED_TOPICS,
     COPIES,
@@ -17,6 +16,8 @@ from analyzers.facts.fact import (
     IDLE_READERS,
     SAMPLES,
     SENDS_AND_POLLS,
+    SESSION,
+    TIME,
     TRANSACTION_STATES,
     TRANSFERS,
 )

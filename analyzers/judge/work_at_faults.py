@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Row
 
-from analyzers.facts.columns import ACKED
+from analyzers.facts.fact import ACKED
 from analyzers.facts.members import ENDLESS
 from analyzers.facts.pipelines import COMMITTED
 from analyzers.history.load import History

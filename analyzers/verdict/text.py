@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.evidence import Evidence, Number, Span, Value
+from analyzers.catalogue.anomaly import Anomaly, Evidence, Number, Span, Value
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.history.fault_events import affected
 from analyzers.history.relative_time import Unit

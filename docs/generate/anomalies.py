@@ -8,10 +8,8 @@ from textwrap import fill
 
 from _blocks import replaced, table
 
-from analyzers.catalogue.anomaly import FAMILIES, Anomaly
-from analyzers.catalogue.evidence import Evidence
+from analyzers.catalogue.anomaly import FAMILIES, LOG, Anomaly, Evidence
 from analyzers.catalogue.registry import CATALOGUE
-from analyzers.catalogue.subject import LOG
 from analyzers.verdict.exercising import EXERCISED_BY
 from tests.support.sightings import PLANTED, SEEN
 

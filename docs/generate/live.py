@@ -6,7 +6,7 @@ from pathlib import Path
 
 from _blocks import replaced, table
 
-from analyzers.catalogue.live import Live
+from analyzers.catalogue.check import Live
 from analyzers.catalogue.registry import BOUND_CHECKS, CATALOGUE, CHECKS, CYCLE_CHECKS
 
 

@@ -126,7 +126,7 @@ def _explain_findings(
     spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
     try:
         spark.start()
-        from analyzers.catalogue.bounds import NONE
+        from analyzers.catalogue.check import NONE
         from analyzers.explain.selection import CannotExplain, NoSuchFinding, explanations
         from pytest_kafkacheck.cli.common.explanation import parts
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.check import NONE, Bounds
 from analyzers.history.fault_events import spoken
 from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck.errors import UsageError

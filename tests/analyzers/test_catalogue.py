@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.bounds import Bounds
-from analyzers.catalogue.evidence import Moment
+from analyzers.catalogue.anomaly import Anomaly, Moment
+from analyzers.catalogue.check import Bounds
 from analyzers.catalogue.registry import (
     ANOMALIES,
     BOUND_CHECKS,

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.evidence import Evidence, Listing, Moment, Span
+from analyzers.catalogue.anomaly import Anomaly, Evidence, Listing, Moment, Span
 from analyzers.catalogue.registry import CATALOGUE
 from analyzers.explain.selection import _stored
 from analyzers.judge.examples import computed_example, example_json

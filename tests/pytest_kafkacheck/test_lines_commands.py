@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS
-from analyzers.facts.inputs import inputs
-from analyzers.facts.registry import FACTS
+from analyzers.facts.registry import FACTS, inputs
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_run
 from pytest_kafkacheck.experiment.stored_runs import stored_runs

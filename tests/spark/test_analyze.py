@@ -10,7 +10,7 @@ import pytest
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
-from analyzers.checks.uniqueness import DUPLICATE
+from analyzers.checks.durability import DUPLICATE
 from analyzers.judge.analyze import analyze
 from analyzers.judge.warm_up import warm_up
 from tests.support.stories.whole_runs import ONE, good

@@ -13,11 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from histories import Shape, write_segments
 
-from analyzers.catalogue.bounds import NONE, Bounds
-from analyzers.catalogue.check import Check
-from analyzers.checks.durability import LOST_WRITE
-from analyzers.checks.sends import REALTIME_ORDER
-from analyzers.checks.uniqueness import DUPLICATE
+from analyzers.catalogue.check import NONE, Bounds, Check
+from analyzers.checks.durability import DUPLICATE, LOST_WRITE
+from analyzers.checks.order import REALTIME_ORDER
 from analyzers.judge import analyze as verdicts_of
 from analyzers.judge import examine as examination
 from analyzers.judge.batch import Case, judge_batch
@@ -230,7 +228,7 @@ from pathlib import Path
 import analyzers.history.load
 from analyzers.judge.batch import Case, judge_batch
 from analyzers.checks.durability import LOST_WRITE
-from analyzers.checks.uniqueness import DUPLICATE
+from analyzers.checks.durability import DUPLICATE
 from analyzers.spark.session import forget_dead_jvm, is_alive, spark_session
 
 # As for large histories: read the tables in Spark tasks.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.facts.coverage import FINAL, coverage
+from analyzers.facts.transactions import FINAL, coverage
 
 pytestmark = pytest.mark.spark
 

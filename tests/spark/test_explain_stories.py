@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.check import Bounds
 from analyzers.catalogue.registry import bound_checks
 from analyzers.explain.evidence.excerpt import MAX_ROWS
 from analyzers.explain.explain import explain

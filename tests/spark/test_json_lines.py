@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.catalogue.registry import CHECKS
-from analyzers.facts.inputs import inputs
+from analyzers.facts.registry import inputs
 from analyzers.judge.analyze import analyze
 from pytest_kafkacheck.cli import main as cli
 from tests.support.fact_inputs import inputs_of_facts

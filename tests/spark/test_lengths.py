@@ -10,7 +10,7 @@ import pytest
 
 from analyzers.facts.removals import OWN_LENGTHS, removals
 from analyzers.history.load import History
-from analyzers.judge.lengths import LENGTHS, lengths
+from analyzers.judge.scope import LENGTHS, lengths
 from analyzers.judge.tally import tally
 from tests.support.stories.whole_runs import all_stories
 

@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analyzers.catalogue.check import Check, CycleCheck
-from analyzers.catalogue.live import Live
+from analyzers.catalogue.check import Check, CycleCheck, Live
 from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS, CHECKS, CYCLE_CHECKS
 from analyzers.judge.find import Found, find
 from analyzers.judge.live import EITHER, LIVE, Reported, find_live, live_checks

@@ -9,14 +9,13 @@ import pytest
 
 from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
-from analyzers.facts.columns import POLLED
-from analyzers.facts.poll_spans import poll_spans
+from analyzers.facts.fact import POLLED
+from analyzers.facts.members import poll_spans
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
-from analyzers.judge import narrow, narrow_coordinated, narrow_copies, narrow_queues, narrow_transactions
+from analyzers.judge import narrow, narrow_coordinated, narrow_queues
 from analyzers.judge.find import Found
-from analyzers.judge.narrow_copies import suspicious_records
-from analyzers.judge.narrow_transactions import SUSPICIONS, suspicious_transactions
+from analyzers.judge.narrow import SUSPICIONS, suspicious_records, suspicious_transactions
 from tests.support.narrowed import found
 from tests.support.random_histories.coordinators import coordinator_history
 from tests.support.random_histories.copies import copy_history
@@ -67,8 +66,8 @@ def test_narrowed_facts_find_the_same(history: History, everything: list[Found],
     assert found(replace(history, in_one_piece=in_one_piece), NARROWED, narrowed=True) == everything
 
 
-WHOLE = [(module, "MANY") for module in (narrow, narrow_copies, narrow_transactions, narrow_coordinated)]
-NEAR = [(narrow, "OFFSETS_EACH"), (narrow_transactions, "MANY_VALUES"), (narrow_coordinated, "MANY_NAMES")]
+WHOLE = [(module, "MANY") for module in (narrow, narrow, narrow, narrow_coordinated)]
+NEAR = [(narrow, "OFFSETS_EACH"), (narrow, "MANY_VALUES"), (narrow_coordinated, "MANY_NAMES")]
 
 
 @pytest.mark.nightly
@@ -158,9 +157,9 @@ def test_no_copy_can_be_surer(
 ) -> None:
     guilty = {one.run for one in everything if one.anomaly == name}
     assert guilty <= {row.run for row in suspicious_records(history).collect()}
-    statement = narrow_copies._COPIES
+    statement = narrow._COPIES
     assert before in statement
-    monkeypatch.setattr(narrow_copies, "_COPIES", statement.replace(before, after))
+    monkeypatch.setattr(narrow, "_COPIES", statement.replace(before, after))
     assert not guilty <= {row.run for row in suspicious_records(history).collect()}
 
 

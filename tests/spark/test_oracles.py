@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.check import Bounds
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, CYCLE_CHECKS, bound_checks
-from analyzers.facts.waits import GRAIN
+from analyzers.facts.availability import GRAIN
 from analyzers.judge import prefilter
 from analyzers.judge.cycles import find_cycles
 from analyzers.judge.find import find

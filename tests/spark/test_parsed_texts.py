@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.facts import inspections as module
+from analyzers.facts import answers as module
 from analyzers.history.load import History
 from tests.support.stories.inspections import PLANTED, altered
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.registry import CHECKS
-from analyzers.catalogue.suspicion import (
+from analyzers.catalogue.check import (
+    Check,
     Suspicion,
     per_leader,
     per_record,
@@ -19,6 +18,7 @@ from analyzers.catalogue.suspicion import (
     per_session,
     per_value,
 )
+from analyzers.catalogue.registry import CHECKS
 from analyzers.history.load import History
 from analyzers.judge import prefilter
 from analyzers.judge.find import find

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from analyzers.causes.story import story as story_of
-from analyzers.checks.copying import DUPLICATE_COPY
+from analyzers.checks.applications import DUPLICATE_COPY
 from analyzers.checks.durability import LOST_WRITE
-from analyzers.checks.session_reads import READ_YOUR_WRITES
+from analyzers.checks.sessions import READ_YOUR_WRITES
 from analyzers.history.surroundings import Surroundings
 from analyzers.history.validate import run_ids
 from analyzers.judge import causes

@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.anomaly import Anomaly
-from analyzers.catalogue.check import Check
-from analyzers.catalogue.evidence import (
+from analyzers.catalogue.anomaly import (
+    CONTROLLERS,
+    GROUP,
+    NODE,
+    REPLICA,
+    RUN,
+    TRANSACTIONAL_ID,
+    Anomaly,
     Evidence,
     Listing,
     Moment,
@@ -16,12 +21,12 @@ from analyzers.catalogue.evidence import (
     Offset,
     Operation,
     Span,
+    Subject,
     Text,
     Value,
 )
-from analyzers.catalogue.live import NotLive
+from analyzers.catalogue.check import Check, NotLive
 from analyzers.catalogue.registry import ANOMALIES, CHECKS
-from analyzers.catalogue.subject import CONTROLLERS, GROUP, NODE, REPLICA, RUN, TRANSACTIONAL_ID, Subject
 from analyzers.explain.explain import explain
 from analyzers.facts.fact import Fact
 from analyzers.facts.registry import FACTS

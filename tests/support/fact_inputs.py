@@ -15,8 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyzers.facts.inputs import FILE, Inputs, to_json
-from analyzers.facts.registry import FACTS
+from analyzers.facts.registry import FACTS, FILE, Inputs, to_json
 from analyzers.history.load import History
 from analyzers.spark.session import spark_session
 from workloads.history.lines.kinds import KINDS

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.columns import TIME
+from analyzers.facts.fact import TIME
 from analyzers.history.load import History
 
 Pairs = Collection[tuple[int, int]]

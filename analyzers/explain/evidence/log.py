@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from analyzers.explain.evidence.excerpt import MAX_ROWS, Excerpt, first_rows
-from analyzers.facts.columns import ACKED, TIME
+from analyzers.facts.fact import ACKED, TIME
 from analyzers.history.load import History
 
 IS_SHOWN = "f in ('read', 'final-read', 'deletion')"

@@ -96,8 +96,7 @@ def _rows(fields: Iterable[Field]) -> list[tuple[str, str, str]]:
 
 def _needs() -> Iterator[tuple[str, str, str, str]]:
     from analyzers.catalogue.registry import CATALOGUE, CHECKS, CYCLE_CHECKS
-    from analyzers.facts.inputs import inputs
-    from analyzers.facts.registry import NEEDS
+    from analyzers.facts.registry import NEEDS, inputs
     from workloads.history.lines.kinds import CLIENTS, RECORD
 
     facts = {check.name: check.over for check in CHECKS}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
-from analyzers.checks.agreements import LIMIT
-from analyzers.facts.agreements import LATE
-from analyzers.facts.followers import SETTLED
+from analyzers.checks.replicas import LIMIT
+from analyzers.facts.replicas import LATE, SETTLED
 from tests.support.oracles.replication import (
     allows_unclean,
     has_begun,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
-from analyzers.facts.waits import GRAIN
+from analyzers.facts.availability import GRAIN
 from tests.support.oracles.removals import is_compacted
 from tests.support.oracles.rows import Oracle, Row, Tables, log, uncertain
 from tests.support.oracles.transactions import polls

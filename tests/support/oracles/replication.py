@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from analyzers.facts.watermarks import DESTROYS
+from analyzers.facts.leaders import DESTROYS
 from tests.support.oracles.rows import Oracle, Row, Tables, log
 from tests.support.random_histories.replication import replication_history
 from workloads.history.schema import NEMESIS

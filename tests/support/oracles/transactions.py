@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from analyzers.catalogue.registry import CYCLE_CHECKS
-from analyzers.facts.waits import GRAIN
+from analyzers.facts.availability import GRAIN
 from tests.support.oracles.removals import is_compacted, removed_to
 from tests.support.oracles.rows import Oracle, Row, Tables, log, reading
 from tests.support.random_histories.transactions import transaction_history

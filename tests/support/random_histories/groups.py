@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from analyzers.facts.waits import GRAIN
+from analyzers.facts.availability import GRAIN
 from tests.support.random_histories.transactions import OFFSET, SPAN, TIME
 from tests.support.stories.groups import commit, died, member
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from analyzers.facts.waits import GRAIN
+from analyzers.facts.availability import GRAIN
 from tests.support.stories.groups import member
 from tests.support.stories.transactions import A, B, C, init, observe, txn
 

@@ -11,8 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from analyzers.catalogue.bounds import Bounds
-from analyzers.catalogue.live import Live
+from analyzers.catalogue.check import Bounds, Live
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from tests.support import stories
 
