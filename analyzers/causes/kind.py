@@ -1,11 +1,41 @@
-"""A kind of cause: what has to be changed, why, and where Kafka documents it."""
+"""A kind of cause: what has to be changed, why, where Kafka documents it, and the circumstances it names."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from analyzers.verdict.cause import Changes, Kind
+
+ABOVE_HIGH_WATERMARK: Final = "acknowledged above the high watermark"
+"""The deposed leader acknowledged what its followers did not have."""
+UNCLEAN_ELECTION: Final = "unclean election"
+"""The new leader was not in the ISR."""
+ELIGIBLE_REPLICA: Final = "eligible replica outside the ISR"
+"""The new leader was not in the ISR, and was elected cleanly: the ISR was below min.insync.replicas (KIP-966)."""
+LAST_REPLICA: Final = "last replica"
+"""The replica that was cut or lost had been the only one in the ISR."""
+UNFLUSHED: Final = "power loss"
+"""The replica that was cut had lost its power."""
+FORMER_MEMBER: Final = "commit of a former member"
+"""A commit was accepted of a member that its group had replaced."""
+PAUSED_MEMBER: Final = "paused member"
+"""A fault held a group member, or cut it off, while the group went on without it."""
+BESIDE_TRANSACTIONS: Final = "positions committed beside transactions"
+"""An application writes outputs in transactions, and commits no position in one."""
+SENDS_FAILED: Final = "failed sends ignored"
+"""An instance wrote later outputs after those that are missing, or printed that sends failed."""
+BY_TIMER: Final = "commits by timer"
+"""An application commits at regular times, whatever outputs there are."""
+COMMIT_FIRST: Final = "commits first"
+"""An application sends most outputs after the commit behind their inputs."""
+LATE_OUTPUTS: Final = "late outputs"
+"""An instance wrote outputs of a partition after another one had got it."""
+SENT_ONCE: Final = "sent once"
+"""Two records of one timestamp and of no producer id."""
+SENT_IN_ORDER: Final = "sent in order"
+"""Outputs of no producer id lie in another order than they were sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +62,7 @@ class CauseKind:
     setting: tuple[str, str] | None = None
     """It applies where the run recorded this name and value; None: whatever the settings are."""
     circumstance: str | None = None
-    """It applies with this circumstance (`analyzers.causes.circumstance`); None: with any."""
+    """It applies with this circumstance (see above); None: with any."""
     settings: tuple[str, ...] = ()
     """Names of the settings on which it depends: shown with their values, or as not recorded."""
 

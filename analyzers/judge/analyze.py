@@ -16,19 +16,19 @@ from analyzers.history.load import MANY_RUNS
 from analyzers.history.sources import Location
 from analyzers.history.surroundings import NONE as NOTHING_ELSE
 from analyzers.history.surroundings import Surroundings
-from analyzers.judge.application_figures import ApplicationFigures
 from analyzers.judge.causes import Collected, causes_of
 from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.examine import Examination, crash_note, examine
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
+from analyzers.judge.measures import ApplicationFigures
 from analyzers.judge.paused_collection import paused_collection
 from analyzers.judge.tally import Tally
-from analyzers.verdict.availability import Availability
 from analyzers.verdict.cause import Cause
 from analyzers.verdict.finding import Finding
-from analyzers.verdict.names import client_names
+from analyzers.verdict.measures import Availability
 from analyzers.verdict.verdict import Verdict, judge
+from analyzers.verdict.wording import client_names
 
 
 def analyze(

@@ -12,14 +12,13 @@ from analyzers.causes.application import Application
 from analyzers.causes.cuts import PROOF
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, EpochStart, Extent, RunEvidence, Sample, Source
-from analyzers.causes.explainers.clients import BY_CLIENTS
-from analyzers.causes.explainers.follower_reads import CONSEQUENCES as OF_READS
+from analyzers.causes.explainers.clients_and_settings import BY_CLIENTS
 from analyzers.causes.explainers.group_handover import HANDOVER as OF_GROUPS
+from analyzers.causes.explainers.stale_reads import OF_FOLLOWERS
 from analyzers.facts.members import events
-from analyzers.history.broker_logs import BrokerLogs
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
-from analyzers.history.relative_time import Unit
+from analyzers.history.surroundings import BrokerLogs, Unit
 from analyzers.judge.applications import applications
 from analyzers.spark.literal import sql_literal
 from analyzers.verdict.cause import Cause
@@ -67,7 +66,7 @@ def collect(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[s
     """
     found = {run: {each.anomaly for each in of_run} for run, of_run in extents.items() if of_run}
     changes = _changes(history, {run: extents[run] for run in found})
-    sources = _sources(history, [run for run, names in found.items() if OF_READS & names])
+    sources = _sources(history, [run for run, names in found.items() if OF_FOLLOWERS & names])
     assignments = _assignments(
         history, [run for run, names in found.items() if (OF_GROUPS | OF_CLIENTS) & names]
     )

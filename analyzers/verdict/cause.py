@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from analyzers.verdict.numbers import require_numbers
+from analyzers.verdict.measures import require_numbers
 
 Changes = Literal["setting", "application", "nothing", "unknown"]
 """What has to be changed so that the findings of a cause do not come again. ``application``: what a client of the
@@ -89,7 +89,7 @@ class Cause:
     findings: Mapping[str, int] = field(default_factory=dict)
     """Anomaly to the number of findings of this cause."""
     circumstances: tuple[str, ...] = ()
-    """What made it possible, in the words of `analyzers.causes.circumstance`."""
+    """What made it possible, in the words of `analyzers.causes.kind`."""
     faults: tuple[str, ...] = ()
     """The events of the schedule that were active meanwhile."""
     cuts: tuple[Cut, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from analyzers.catalogue.anomaly import Severity
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.verdict.numbers import require_numbers
+from analyzers.verdict.measures import require_numbers
 
 SEVERITIES = get_args(Severity)
 """Worst first."""

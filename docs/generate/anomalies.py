@@ -12,7 +12,7 @@ from analyzers.catalogue.anomaly import FAMILIES, Anomaly
 from analyzers.catalogue.evidence import Evidence
 from analyzers.catalogue.registry import CATALOGUE
 from analyzers.catalogue.subject import LOG
-from analyzers.verdict.exercising import EXERCISED_BY
+from analyzers.verdict.promises import EXERCISED_BY
 from tests.support.sightings import PLANTED, SEEN
 
 WIDTH = 118

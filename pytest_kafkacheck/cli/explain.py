@@ -84,7 +84,7 @@ def _explain(options: argparse.Namespace, run: StoredRun, anomaly: str | None, n
 
 def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | None) -> None:
     """The stored verdict, or a new one where there is none."""
-    from analyzers.verdict.entry import entry
+    from analyzers.verdict.summary import entry
     from pytest_kafkacheck.experiment.judging import judge_all
     from pytest_kafkacheck.spark import Spark, parse_settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from analyzers.explain.overview import MOST_LINES, timeline
-from analyzers.history.broker_logs import Clock, log_lines
+from analyzers.history.surroundings import Clock, log_lines
 from analyzers.verdict.cause import Cause, Step
 
 LOG = "log-75c6fe2b-0"

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.causes.explainers.clients import BY_CLIENTS
-from analyzers.causes.explainers.retention import REMOVALS
+from analyzers.causes.explainers.clients_and_settings import BY_CLIENTS, REMOVALS
 from analyzers.causes.kind import CauseKind, first_kind
 from analyzers.causes.registry import EXPLAINERS, KINDS
 from tests.support.stories.failing_applications import FAILING_APPLICATIONS

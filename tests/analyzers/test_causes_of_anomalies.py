@@ -10,9 +10,8 @@ import pytest
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Extent
-from analyzers.causes.explainers.clients import BY_CLIENTS
-from analyzers.causes.explainers.retention import REMOVALS
-from analyzers.causes.without_cause import EXPLAINED, WITHOUT
+from analyzers.causes.explainers.clients_and_settings import BY_CLIENTS, REMOVALS
+from analyzers.causes.registry import EXPLAINED, WITHOUT
 from analyzers.history.fault_events import FaultEvent
 from tests.support.cause_evidence import ISOLATED, LOG, S, evidence, extent, fault
 
@@ -117,6 +116,14 @@ def test_what_clients_and_settings_do_is_established_by_the_history(
 def test_each_of_these_kinds_is_shown_with_and_without_its_evidence() -> None:
     shown = {name for name, *_, is_shown in SHOWN if is_shown}
     assert shown == {kind.name for each in (BY_CLIENTS, REMOVALS) for kind in each.kinds}
+
+
+def test_a_position_above_the_end_is_what_a_client_committed() -> None:
+    (cause,) = derive(evidence(extent("commit-beyond-end"), events=[fault("kill", 4, 6)]))
+    assert (cause.name, cause.faults) == ("committed positions that the log does not have", ("kill-0",))
+    assert cause.findings == {"commit-beyond-end": 10}
+    texts = [step.text for step in cause.steps]
+    assert "the first of 10 commits that goes beyond the end of its log begins; the last at 7.0 s" in texts
 
 
 def test_a_lost_copy_may_come_from_a_lost_write() -> None:

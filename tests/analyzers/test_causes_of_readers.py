@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.causes.circumstance import PAUSED_MEMBER
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Source
 from analyzers.causes.explainers.group_handover import group_handover
+from analyzers.causes.kind import PAUSED_MEMBER
 from analyzers.verdict.cause import NOT_DETERMINED, Cause
 from tests.support.cause_evidence import LOG, S, cause_in, changes, extent, fault, sample
 

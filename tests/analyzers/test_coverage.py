@@ -11,9 +11,8 @@ import pytest
 
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.run_progress import RunProgress
-from analyzers.judge.around_faults import AroundFault
+from analyzers.judge.around_faults import AroundFault, Replication
 from analyzers.judge.coverage import exercised, unknowns
-from analyzers.judge.replication_gaps import Replication
 from analyzers.judge.snapshots import Snapshots
 from analyzers.judge.tally import Tally
 from analyzers.judge.work_at_faults import ClientAtFault

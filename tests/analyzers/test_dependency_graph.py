@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzers.judge.dependency_graph import Moments, Transactions
+from analyzers.judge.cycle_search import Moments, Transactions
 from tests.analyzers.test_cycle_search import dependency, table, transaction
 
 FIRST, SECOND, THIRD, OPEN = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.verdict.exercising import _BY_PROMISE, EXERCISED_BY
-from analyzers.verdict.promises import PROMISES
+from analyzers.verdict.promises import _BY_PROMISE, EXERCISED_BY, PROMISES
 
 WITHOUT_CHECKS = {"acks-during-faults", "work-at-faults"}
 """One shows that a cluster stays available, for which a bound is needed. The other is about faults, not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.explain.facts import facts
+from analyzers.explain.explain import facts
 
 WRITE = (2 << 40) + 7115
 EXAMPLE = {"topic": "t", "partition": 0, "time": 5, "process": 2, "op": WRITE, "offset": 3, "value": WRITE}

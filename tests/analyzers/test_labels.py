@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.explain.labels import Labels
-from analyzers.explain.time_axis import Entry, Moment
+from analyzers.explain.explanation import Entry, Labels
+from analyzers.explain.overview import Moment
 
 WRITE = (2 << 40) + 7115
 LABELS = Labels(began=10**9, clients={2: "producer 0", 9: "reader 1", 7: "session 4", 99: "final 0"})

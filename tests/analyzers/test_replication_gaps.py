@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import Row
 
-from analyzers.judge.replication_gaps import Replication, gaps_of
+from analyzers.judge.around_faults import Replication, gaps_of
 
 
 def change(time: int, is_short: bool, epoch: int = 1) -> Row:

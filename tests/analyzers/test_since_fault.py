@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from analyzers.causes.story import story
+from analyzers.causes.story import since_fault, story
 from analyzers.causes.words import fault_steps
 from analyzers.explain.overview import timeline
 from analyzers.history.fault_events import FaultEvent, Stage
 from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.finding import Finding
-from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import judge
 from analyzers.verdict.wording import TimeScale
 from pytest_kafkacheck.cli.common.overview import time_line

@@ -6,15 +6,22 @@ import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.story import story
-from analyzers.history.relative_time import Unit
-from analyzers.verdict.availability import Availability, LogAvailability
+from analyzers.history.surroundings import Unit
 from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
-from analyzers.verdict.names import client_name, client_names, write_name
-from analyzers.verdict.one_line import one_line
+from analyzers.verdict.measures import Availability, LogAvailability
+from analyzers.verdict.summary import one_line
 from analyzers.verdict.verdict import judge
-from analyzers.verdict.wording import TimeScale, ordinal, scale_of, seconds
+from analyzers.verdict.wording import (
+    TimeScale,
+    client_name,
+    client_names,
+    ordinal,
+    scale_of,
+    seconds,
+    write_name,
+)
 
 
 def finding(anomaly: str, count: int, *, allowed: bool = False) -> Finding:

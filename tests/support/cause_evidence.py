@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from analyzers.causes.derive import cause_of
 from analyzers.causes.evidence import Change, Explanation, Extent, LogEvidence, RunEvidence, Sample
+from analyzers.causes.explainers.stale_reads import two_leaders
 from analyzers.causes.explainers.truncation import truncations
-from analyzers.causes.explainers.two_leaders import two_leaders
 from analyzers.history.fault_events import FaultEvent, Stage
 from analyzers.verdict.cause import Cause
 

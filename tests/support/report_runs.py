@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from analyzers.causes.circumstance import UNCLEAN_ELECTION
+from analyzers.causes.kind import UNCLEAN_ELECTION
 from analyzers.causes.registry import KINDS
 from analyzers.verdict.cause import Cause, Cut, Election, Step
 from analyzers.verdict.finding import Finding
