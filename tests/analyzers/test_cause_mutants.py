@@ -36,7 +36,6 @@ from tests.analyzers import (
     test_reordered_outputs,
     test_repeated_outputs,
     test_several_cuts,
-    test_since_fault,
     test_story,
     test_story_of_causes,
 )
@@ -80,7 +79,6 @@ OF_OTHERS = (
     test_causes_of_readers,
     test_causes_of_runs,
     test_several_cuts,
-    test_since_fault,
     test_story,
     test_story_of_causes,
 )

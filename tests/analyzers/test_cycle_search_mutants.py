@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.judge import cycle_search
-from tests.analyzers import test_cycle_search, test_dependency_graph
+from tests.analyzers import test_cycle_search
 from tests.support.mutation.calls import calls, survivors
 from tests.support.mutation.logic import LOGIC
 from tests.support.mutation.sites import mutants
@@ -26,7 +26,7 @@ EXPLAINED = {
 def test_no_rule_of_the_search_can_be_altered_unnoticed() -> None:
     altered = [*mutants(cycle_search, LOGIC)]
     assert len(altered) > 60
-    tests = [*calls(test_cycle_search), *calls(test_dependency_graph)]
+    tests = [*calls(test_cycle_search)]
     for test in tests:
         test()
     left = set(survivors(altered, tests))
