@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, Sample, span_of
 from analyzers.history.fault_events import RECREATE
 from analyzers.history.surroundings import CUT, FOLLOWS, LEADS, NO_CUT, UNCLEAN, LogLine
-from analyzers.verdict.cause import Step
+from analyzers.verdict.finding import Step
 
 PROOF = ("lost-write", "lost-read", "offset-reuse")
 """Findings that show where a log was cut, also if no sample caught it at its shortest."""

@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
-from analyzers.causes.evidence import Explanation, Extent, RunEvidence, logs_of, merged, span_of
+from analyzers.causes.evidence import Extent, RunEvidence, logs_of, merged, span_of
+from analyzers.causes.explainer import Explanation
 from analyzers.causes.registry import EXPLAINERS, KINDS, WITHOUT
 from analyzers.causes.words import first_steps, in_order
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
+from analyzers.verdict.finding import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.wording import count
 
 MOST_OTHERS = 3

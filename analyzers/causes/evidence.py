@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from analyzers.causes.application import Application
-from analyzers.causes.kind import CauseKind
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.run_progress import common
 from analyzers.history.surroundings import BrokerLogs, Unit, seconds
-from analyzers.verdict.cause import Cut, Election, Step
 from analyzers.verdict.wording import scale_of
 
 
@@ -225,21 +223,3 @@ class RunEvidence:
             return []
         end = first if last is None else last
         return [event for event in self.events if event.active_between(first, end)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
-    """Findings of a run, and what an explainer established about them."""
-
-    kind: CauseKind
-    extents: Sequence[Extent]
-    """The findings that it explains."""
-    settings: Mapping[str, str] | None = None
-    """Those on which it was decided; None: those of the run."""
-    steps: Sequence[Step] = ()
-    """What happened, in any order."""
-    faults: Sequence[FaultEvent] = ()
-    """Those that were at work."""
-    circumstances: tuple[str, ...] = ()
-    cuts: tuple[Cut, ...] = ()
-    election: Election | None = None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from analyzers.causes.explainer import Explainer
-from analyzers.causes.kind import CauseKind
+from analyzers.causes.explainer import CauseKind, Explainer
 from analyzers.discovery import declared
 
 EXPLAINERS: tuple[Explainer, ...] = tuple(

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.history.surroundings import Unit
-from analyzers.verdict.cause import Cause, Step
-from analyzers.verdict.finding import Finding, rank
+from analyzers.verdict.finding import Cause, Finding, Step, rank
 from analyzers.verdict.summary import one_line
 from analyzers.verdict.text import reasons
 from analyzers.verdict.verdict import Verdict

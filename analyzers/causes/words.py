@@ -8,7 +8,7 @@ from typing import Any
 
 from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, span_of
 from analyzers.history.fault_events import FaultEvent, spoken
-from analyzers.verdict.cause import Election, Step
+from analyzers.verdict.finding import Election, Step
 from analyzers.verdict.wording import client_name, count
 
 MOST_FAULTS = 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzers.history.surroundings import Clock, LogLine, log_lines
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Cause
 
 BEFORE, AFTER = 1.0, 3.0
 """Seconds around a cause from which log lines are shown."""

@@ -26,8 +26,7 @@ from analyzers.judge.find import Found
 from analyzers.judge.measures import ApplicationFigures
 from analyzers.judge.paused_collection import paused_collection
 from analyzers.judge.tally import Tally
-from analyzers.verdict.cause import Cause
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding
 from analyzers.verdict.measures import Availability
 from analyzers.verdict.verdict import Verdict, judge
 from analyzers.verdict.wording import client_names

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, get_args
 
 from analyzers.history.surroundings import Unit
-from analyzers.verdict.cause import Cause
 from analyzers.verdict.exercised import NOTHING, Exercised
-from analyzers.verdict.finding import Finding, rank
+from analyzers.verdict.finding import Cause, Finding, rank
 from analyzers.verdict.measures import NOT_MEASURED, Availability, Propagation, Staleness
 from analyzers.verdict.promises import not_exercised
 from analyzers.verdict.text import headline, render

@@ -127,7 +127,7 @@ def _explain_findings(
     try:
         spark.start()
         from analyzers.catalogue.bounds import NONE
-        from analyzers.explain.selection import CannotExplain, NoSuchFinding, explanations
+        from analyzers.explain.explain import CannotExplain, NoSuchFinding, explanations
         from pytest_kafkacheck.cli.common.explanation import parts
 
         bounds = run.rules.bounds if run.rules is not None else NONE

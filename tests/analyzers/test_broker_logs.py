@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analyzers.explain.overview import MOST_LINES, timeline
 from analyzers.history.surroundings import Clock, log_lines
-from analyzers.verdict.cause import Cause, Step
+from analyzers.verdict.finding import Cause, Step
 
 LOG = "log-75c6fe2b-0"
 NOON = 1_795_350_385 * 10**9

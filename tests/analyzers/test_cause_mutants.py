@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from analyzers.causes import application, cuts, derive, evidence, explainer, story, words
-from analyzers.causes.explainer import Explainer
+from analyzers.causes.explainer import CauseKind, Explainer
 from analyzers.causes.explainers import (
     application_outputs,
     clients_and_settings,
@@ -18,7 +18,6 @@ from analyzers.causes.explainers import (
     stale_reads,
     truncation,
 )
-from analyzers.causes.kind import CauseKind
 from tests.analyzers import (
     test_cause_cuts,
     test_cause_elections,

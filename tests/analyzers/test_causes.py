@@ -9,20 +9,21 @@ from dataclasses import replace
 import pytest
 
 from analyzers.causes.derive import cause_of, derive
-from analyzers.causes.evidence import Assignment, Change, Explanation, Extent, LogEvidence, RunEvidence
-from analyzers.causes.explainers.group_handover import HELD
-from analyzers.causes.explainers.truncation import ELECTS
-from analyzers.causes.kind import (
+from analyzers.causes.evidence import Assignment, Change, Extent, LogEvidence, RunEvidence
+from analyzers.causes.explainer import (
     ABOVE_HIGH_WATERMARK,
     ELIGIBLE_REPLICA,
     LAST_REPLICA,
     PAUSED_MEMBER,
     UNCLEAN_ELECTION,
+    Explanation,
 )
+from analyzers.causes.explainers.group_handover import HELD
+from analyzers.causes.explainers.truncation import ELECTS
 from analyzers.causes.registry import KINDS
 from analyzers.causes.words import FAULT_WORDS, MOMENTARY, WITH_OPTIONS, fault_steps
 from analyzers.history.fault_events import RECREATE, FaultEvent
-from analyzers.verdict.cause import NOT_DETERMINED, Cause
+from analyzers.verdict.finding import NOT_DETERMINED, Cause
 from analyzers.verdict.verdict import Verdict, judge
 from nemesis.registry import FAULTS
 from tests.support.cause_evidence import ISOLATED, LOG, S, changes, extent, fault, sample

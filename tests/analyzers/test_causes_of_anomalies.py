@@ -15,8 +15,8 @@ import pytest
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Extent
+from analyzers.causes.explainer import CauseKind, first_kind
 from analyzers.causes.explainers.clients_and_settings import BY_CLIENTS, REMOVALS
-from analyzers.causes.kind import CauseKind, first_kind
 from analyzers.causes.registry import EXPLAINED, EXPLAINERS, KINDS, WITHOUT
 from analyzers.history.fault_events import FaultEvent
 from tests.support.cause_evidence import ISOLATED, LOG, S, evidence, extent, fault

@@ -10,14 +10,14 @@ import pytest
 from analyzers.causes import explainer
 from analyzers.causes.derive import derive, not_determined
 from analyzers.causes.evidence import Assignment, RunEvidence
+from analyzers.causes.explainer import FORMER_MEMBER, PAUSED_MEMBER
 from analyzers.causes.explainers.clients_and_settings import by_retries
 from analyzers.causes.explainers.group_handover import group_handover
-from analyzers.causes.kind import FORMER_MEMBER, PAUSED_MEMBER
 from analyzers.causes.registry import WITHOUT
 from analyzers.causes.words import fault_steps
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.surroundings import BrokerLogs, Clock
-from analyzers.verdict.cause import NOT_DETERMINED
+from analyzers.verdict.finding import NOT_DETERMINED
 from analyzers.verdict.wording import client_name
 from tests.support.cause_evidence import ISOLATED, S, cause_in, extent, fault
 

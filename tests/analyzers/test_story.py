@@ -10,9 +10,8 @@ from analyzers.causes.words import fault_steps
 from analyzers.explain.overview import timeline
 from analyzers.history.fault_events import FaultEvent, Stage
 from analyzers.history.surroundings import Unit
-from analyzers.verdict.cause import NOT_DETERMINED, Cause, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import NOT_DETERMINED, Cause, Finding, Step
 from analyzers.verdict.measures import Availability, LogAvailability
 from analyzers.verdict.summary import one_line
 from analyzers.verdict.verdict import judge

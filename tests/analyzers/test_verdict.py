@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.verdict.cause import Cause, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding, Step
 from analyzers.verdict.measures import (
     Availability,
     LogAvailability,

@@ -10,12 +10,11 @@ from typing import NamedTuple, TypeVar
 
 from analyzers.causes.application import Application, Input, Turn
 from analyzers.causes.cuts import find_cuts
-from analyzers.causes.evidence import Explanation, Extent, RunEvidence
-from analyzers.causes.explainer import Records
-from analyzers.causes.kind import BESIDE_TRANSACTIONS, LATE_OUTPUTS, CauseKind
+from analyzers.causes.evidence import Extent, RunEvidence
+from analyzers.causes.explainer import BESIDE_TRANSACTIONS, LATE_OUTPUTS, CauseKind, Explanation, Records
 from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
+from analyzers.verdict.finding import Step
 from analyzers.verdict.wording import client_name, count
 
 T = TypeVar("T")

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from analyzers.causes.evidence import Explanation, Extent, RunEvidence, merged
-from analyzers.causes.explainer import ASSIGNMENTS, Explainer
-from analyzers.causes.kind import CauseKind, first_kind
+from analyzers.causes.evidence import Extent, RunEvidence, merged
+from analyzers.causes.explainer import ASSIGNMENTS, CauseKind, Explainer, Explanation, first_kind
 from analyzers.causes.words import extent_steps, first_steps, spread
 
 MS = 10**6

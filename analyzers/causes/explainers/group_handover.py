@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from analyzers.causes.evidence import Explanation, Extent, RunEvidence
-from analyzers.causes.explainer import ASSIGNMENTS, Explainer
-from analyzers.causes.kind import FORMER_MEMBER, PAUSED_MEMBER, CauseKind, first_kind
+from analyzers.causes.evidence import Extent, RunEvidence
+from analyzers.causes.explainer import (
+    ASSIGNMENTS,
+    FORMER_MEMBER,
+    PAUSED_MEMBER,
+    CauseKind,
+    Explainer,
+    Explanation,
+    first_kind,
+)
 from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
+from analyzers.verdict.finding import Step
 from analyzers.verdict.wording import client_name
 
 HANDOVER = frozenset(

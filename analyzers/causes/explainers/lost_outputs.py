@@ -10,8 +10,8 @@ from math import inf
 from typing import NamedTuple
 
 from analyzers.causes.application import Application, Commit, Event, Habit, Input, habit
-from analyzers.causes.evidence import Explanation, RunEvidence
-from analyzers.causes.explainer import Explainer
+from analyzers.causes.evidence import RunEvidence
+from analyzers.causes.explainer import BY_TIMER, COMMIT_FIRST, SENDS_FAILED, CauseKind, Explainer, Explanation
 from analyzers.causes.explainers.application_outputs import (
     OUTSIDE,
     RECORDS,
@@ -21,10 +21,9 @@ from analyzers.causes.explainers.application_outputs import (
     offsets,
     sink_cuts,
 )
-from analyzers.causes.kind import BY_TIMER, COMMIT_FIRST, SENDS_FAILED, CauseKind
 from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
+from analyzers.verdict.finding import Step
 from analyzers.verdict.wording import count, seconds
 
 LOST = frozenset({"missing-output"})

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from analyzers.causes.application import Application, Input, Output, Turn
-from analyzers.causes.evidence import Explanation, RunEvidence
-from analyzers.causes.explainer import Explainer
+from analyzers.causes.evidence import RunEvidence
+from analyzers.causes.explainer import SENT_IN_ORDER, SENT_ONCE, CauseKind, Explainer, Explanation
 from analyzers.causes.explainers.application_outputs import (
     HOLDING,
     OUTSIDE,
@@ -22,10 +22,9 @@ from analyzers.causes.explainers.application_outputs import (
     offsets,
     revoked_steps,
 )
-from analyzers.causes.kind import SENT_IN_ORDER, SENT_ONCE, CauseKind
 from analyzers.causes.words import fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
+from analyzers.verdict.finding import Step
 from analyzers.verdict.wording import count, seconds
 
 REPEATED = frozenset({"duplicate-output"})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzers.causes.evidence import Change, Explanation, LogEvidence, RunEvidence, Sample, span_of
-from analyzers.causes.explainer import SAMPLES, SOURCES, Explainer, by_log
-from analyzers.causes.kind import CauseKind
+from analyzers.causes.evidence import Change, LogEvidence, RunEvidence, Sample, span_of
+from analyzers.causes.explainer import SAMPLES, SOURCES, CauseKind, Explainer, Explanation, by_log
 from analyzers.causes.words import MOST_FAULTS, braces, election_text, fault_steps, leader_before
-from analyzers.verdict.cause import Election, Step
+from analyzers.verdict.finding import Election, Step
 
 OF_TWO_LEADERS = frozenset(
     {"read-your-writes", "monotonic-reads", "writes-follow-reads", "realtime-order", "read-above-lso"}

@@ -7,28 +7,25 @@ from dataclasses import replace
 from typing import Any
 
 from analyzers.causes.cuts import PROOF, LogCut, Trace, election_after, find_cuts, isr_before, trace
-from analyzers.causes.evidence import (
-    Explanation,
-    Extent,
-    LogEvidence,
-    RunEvidence,
-    Sample,
-    merged,
-    span_of,
-)
-from analyzers.causes.explainer import BROKER_LOGS, EPOCHS, SAMPLES, Explainer, by_log
-from analyzers.causes.kind import (
+from analyzers.causes.evidence import Extent, LogEvidence, RunEvidence, Sample, merged, span_of
+from analyzers.causes.explainer import (
     ABOVE_HIGH_WATERMARK,
+    BROKER_LOGS,
     ELIGIBLE_REPLICA,
+    EPOCHS,
     LAST_REPLICA,
+    SAMPLES,
     UNCLEAN_ELECTION,
     UNFLUSHED,
     CauseKind,
+    Explainer,
+    Explanation,
+    by_log,
     first_kind,
 )
 from analyzers.causes.words import MOST_FAULTS, braces, election_text, fault_steps, spread
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Cut, Election, Step
+from analyzers.verdict.finding import Cut, Election, Step
 
 LOSSES = {
     "lost-write": ("acknowledged write", "will be lost"),
