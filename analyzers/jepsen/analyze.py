@@ -139,7 +139,7 @@ def analyze(
     with tempfile.TemporaryDirectory(prefix="kafkacheck-jepsen-") as folder:
         written = write(files, Path(folder))
         with tables(spark, Path(folder), without=written.without) as facts:
-            found = _Found(facts, options, examples, limit)
+            found = _ErrorsOfRuns(facts, options, examples, limit)
             return [
                 Judged(file=str(file), errors={}, error=written.failed[place])
                 if place in written.failed
@@ -148,7 +148,7 @@ def analyze(
             ]
 
 
-class _Found:
+class _ErrorsOfRuns:
     """The errors found in all runs."""
 
     def __init__(self, facts: Tables, options: Options, examples: int, limit: int) -> None:

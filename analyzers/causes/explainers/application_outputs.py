@@ -286,7 +286,9 @@ def revoked_steps(
 def _late_steps(lates: Sequence[Late], application: Application, run: RunEvidence) -> Iterator[Step]:
     """Of one change of the owner."""
     log, old, turn, *_ = lates[0]
-    written = _written(log, old, turn, application) or [each.time for each in lates if not each.is_commit]
+    written = _times_of_late_outputs(log, old, turn, application) or [
+        each.time for each in lates if not each.is_commit
+    ]
     committed = [each.time for each in lates if each.position is None]
     back = [(each.time, each.position) for each in lates if each.position is not None]
     text = (
@@ -302,7 +304,7 @@ def _late_steps(lates: Sequence[Late], application: Application, run: RunEvidenc
         yield Step(time=run.at(time), text=f"the old owner, {old}, set the position back to {position:,}")
 
 
-def _written(log: str, old: str, turn: Turn, application: Application) -> list[int]:
+def _times_of_late_outputs(log: str, old: str, turn: Turn, application: Application) -> list[int]:
     """ns, of all outputs of the log that the old owner wrote in the turn of the new one."""
     return [
         made.time
