@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analyzers.causes.story import story
-from analyzers.verdict.one_line import one_line
+from analyzers.verdict.summary import one_line
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.errors import VerdictError
 from pytest_kafkacheck.kept_runs.run_summary import NAME

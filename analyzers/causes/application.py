@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from statistics import mode
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 
 class Output(NamedTuple):
@@ -63,6 +63,9 @@ class Event(NamedTuple):
     line: str | None = None
 
 
+E = TypeVar("E", Commit, Turn)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Application:
     """Everything by log, in order of offset or time. Commits are all exact, or all samples."""
@@ -81,15 +84,12 @@ class Application:
 
     def position(self, log: str, time: int) -> int | None:
         """That was committed last by then; None for none yet, and where no commit is known."""
-        commits = self.commits.get(log, ())
-        at = bisect_right(commits, time, key=lambda each: each.time)
-        return commits[at - 1].position if at else None
+        commit = _last_by(time, self.commits.get(log, ()))
+        return None if commit is None else commit.position
 
     def owner(self, log: str, time: int) -> Turn | None:
         """Who had the partition then, or last before a rebalance."""
-        turns = self.turns.get(log, ())
-        at = bisect_right(turns, time, key=lambda each: each.time)
-        return turns[at - 1] if at else None
+        return _last_by(time, self.turns.get(log, ()))
 
     def next_turn(self, log: str, time: int) -> Turn | None:
         turns = self.turns.get(log, ())
@@ -169,6 +169,12 @@ class Application:
                 if turn is not None:
                     found.setdefault(turn.owner, set()).add(each.time)
         return {owner: sorted(times) for owner, times in found.items()}
+
+
+def _last_by(time: int, events: Sequence[E]) -> E | None:
+    """The last of these, in order of time, that is not later (ns)."""
+    at = bisect_right(events, time, key=lambda each: each.time)
+    return events[at - 1] if at else None
 
 
 class Habit(NamedTuple):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from analyzers.causes.application import Application
-from analyzers.causes.kind import CauseKind
-from analyzers.history.broker_logs import BrokerLogs
 from analyzers.history.fault_events import FaultEvent
-from analyzers.history.relative_time import Unit, seconds
 from analyzers.history.run_progress import common
-from analyzers.verdict.cause import Cut, Election, Step
+from analyzers.history.surroundings import BrokerLogs, Unit, seconds
 from analyzers.verdict.wording import scale_of
 
 
@@ -42,11 +39,11 @@ class Extent:
 
 def merged(extents: Iterable[Extent]) -> dict[str, Extent]:
     """By anomaly: those of several periods, of one log, as one."""
-    found: dict[str, Extent] = {}
+    by_anomaly: dict[str, Extent] = {}
     for each in extents:
-        one = found.get(each.anomaly)
-        found[each.anomaly] = each if one is None else _together(one, each)
-    return found
+        one = by_anomaly.get(each.anomaly)
+        by_anomaly[each.anomaly] = each if one is None else _together(one, each)
+    return by_anomaly
 
 
 def logs_of(extents: Iterable[Extent]) -> tuple[str, ...]:
@@ -54,20 +51,31 @@ def logs_of(extents: Iterable[Extent]) -> tuple[str, ...]:
     return tuple(sorted({each.log for each in extents if each.log is not None}))
 
 
-def _together(one: Extent, other: Extent) -> Extent:
-    def over(name: str, choose: Callable[..., int | None]) -> int | None:
-        known = (getattr(one, name), getattr(other, name))
-        return choose((value for value in known if value is not None), default=None)
+def span_of(extents: Iterable[Extent]) -> tuple[int | None, int | None]:
+    """When the first of the findings was seen, and the last; ns, each None where it is unknown of all."""
+    every = list(extents)
+    return _lowest(each.first for each in every), _highest(each.last for each in every)
 
+
+def _together(one: Extent, other: Extent) -> Extent:
+    first, last = span_of((one, other))
     return replace(
         one,
         count=one.count + other.count,
-        first=over("first", min),
-        last=over("last", max),
-        low=over("low", min),
-        high=over("high", max),
+        first=first,
+        last=last,
+        low=_lowest((one.low, other.low)),
+        high=_highest((one.high, other.high)),
         processes=tuple(sorted({*one.processes, *other.processes})),
     )
+
+
+def _lowest(values: Iterable[int | None]) -> int | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _highest(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,21 +223,3 @@ class RunEvidence:
             return []
         end = first if last is None else last
         return [event for event in self.events if event.active_between(first, end)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
-    """Findings of a run, and what an explainer established about them."""
-
-    kind: CauseKind
-    extents: Sequence[Extent]
-    """The findings that it explains."""
-    settings: Mapping[str, str] | None = None
-    """Those on which it was decided; None: those of the run."""
-    steps: Sequence[Step] = ()
-    """What happened, in any order."""
-    faults: Sequence[FaultEvent] = ()
-    """Those that were at work."""
-    circumstances: tuple[str, ...] = ()
-    cuts: tuple[Cut, ...] = ()
-    election: Election | None = None

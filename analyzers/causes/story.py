@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.history.relative_time import Unit
-from analyzers.verdict.cause import Cause, Step
-from analyzers.verdict.finding import Finding, rank
-from analyzers.verdict.headline import reasons
-from analyzers.verdict.one_line import one_line
-from analyzers.verdict.since_fault import since_fault
+from analyzers.history.surroundings import Unit
+from analyzers.verdict.finding import Cause, Finding, Step, rank
+from analyzers.verdict.summary import one_line
+from analyzers.verdict.text import reasons
 from analyzers.verdict.verdict import Verdict
-from analyzers.verdict.wording import count, scale_of
+from analyzers.verdict.wording import TimeScale, count, scale_of
 
 INDENT = " " * 10
 """Width of the column of times."""
@@ -129,3 +128,34 @@ def _unknowns(verdict: Verdict) -> Iterator[str]:
     yield from (f"{INDENT}{sentence}" for sentence in sentences[:most])
     if len(sentences) > most:
         yield f"{INDENT}... and {len(sentences) - most:,} more"
+
+
+FAULT = "fault"
+"""Marks where counting begins."""
+
+
+class Moment(Protocol):
+    @property
+    def time(self) -> float | None:
+        """s."""
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether a fault begins then."""
+
+
+def since_fault(moments: Iterable[Moment], scale: TimeScale) -> Iterator[str]:
+    """Of each moment, in order: ``fault``, ``+3.5 s`` since the nearest fault above, or nothing if there is none.
+
+    What has no known time is not counted.
+    """
+    latest: float | None = None
+    for each in moments:
+        if each.is_fault:
+            latest = each.time
+            yield FAULT
+        elif each.time is None or latest is None:
+            yield ""
+        else:
+            # The difference of the times as they are shown beside it.
+            yield f"+{scale.text(scale.rounded(each.time) - scale.rounded(latest))}"

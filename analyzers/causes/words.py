@@ -6,51 +6,38 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence
+from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, span_of
 from analyzers.history.fault_events import FaultEvent, spoken
-from analyzers.verdict.cause import Election, Step
-from analyzers.verdict.names import client_name
-from analyzers.verdict.wording import count
+from analyzers.verdict.finding import Election, Step
+from analyzers.verdict.wording import client_name, count
 
 MOST_FAULTS = 2
-"""Faults that the steps of one cause tell; `Cause.faults` names all."""
-
-WHAT_HAPPENS = {
-    "isolate": "is cut off from the other brokers, not from clients",
-    "partition": "is cut off from the other brokers, not from clients",
-    "cut-clients": "is cut off from its clients, not from the other brokers",
-    "kill": "is killed",
-    "stop": "is stopped",
-    "restart": "is restarted",
-    "pause": "is frozen",
-    "power-loss": "loses power",
-    "wipe": "loses its disk",
-    "kill-client": "is killed",
-    "stop-client": "is asked to end",
-    "pause-client": "is frozen",
-    "isolate-client": "is cut off from the brokers",
-}
-"""By fault, after the name of what it acts on. Another fault is named as in the schedule."""
+"""Faults that the steps of one cause name; `Cause.faults` names all."""
 
 RESTORED = "the network between {} and the other brokers is restored"
+CLIENTS_RESTORED = "the network between {} and its clients is restored"
+STARTED = "{} is started again"
 
-WHAT_ENDS = {
-    "isolate": RESTORED,
-    "partition": RESTORED,
-    "cut-clients": "the network between {} and its clients is restored",
-    "kill": "{} is started again",
-    "stop": "{} is started again",
-    "restart": "{} serves clients again",
-    "pause": "{} continues",
-    "power-loss": "{} is started again",
-    "wipe": "{} is started again",
-    "kill-client": "{} is started again",
-    "stop-client": "{} is started again",
-    "pause-client": "{} continues",
-    "isolate-client": "the network between {} and the brokers is restored",
+FAULT_WORDS = {
+    "isolate": ("is cut off from the other brokers, not from clients", RESTORED),
+    "partition": ("is cut off from the other brokers, not from clients", RESTORED),
+    "cut-clients": ("is cut off from its clients, not from the other brokers", CLIENTS_RESTORED),
+    "kill": ("is killed", STARTED),
+    "stop": ("is stopped", STARTED),
+    "restart": ("is restarted", "{} serves clients again"),
+    "pause": ("is frozen", "{} continues"),
+    "power-loss": ("loses power", STARTED),
+    "wipe": ("loses its disk", STARTED),
+    "kill-client": ("is killed", STARTED),
+    "stop-client": ("is asked to end", STARTED),
+    "pause-client": ("is frozen", "{} continues"),
+    "isolate-client": (
+        "is cut off from the brokers",
+        "the network between {} and the brokers is restored",
+    ),
 }
-"""By fault, what its heal does to what it acted on. Another fault may have stopped a broker meanwhile, so some name
-the network."""
+"""By fault: what happens, after the name of what it acts on, and what its heal does to that. Another fault may have
+stopped a broker meanwhile, so some heals name the network. Other faults are named as in the schedule."""
 
 MOMENTARY = frozenset(
     {
@@ -58,7 +45,7 @@ MOMENTARY = frozenset(
         "reset", "restart", "rolling-restart",
     }
 )  # fmt: skip
-"""Faults that happen at one moment. The story mentions their end only if `WHAT_ENDS` has words for it."""
+"""Faults that happen at one moment. The story mentions their end only if `FAULT_WORDS` has words for it."""
 
 ELECTIONS = {
     False: "an election of the preferred leader is requested by hand, for {}",
@@ -79,14 +66,14 @@ WITH_OPTIONS = {
     ),
     ("cut-clients", "one_way", "out"): (
         "is cut off from its clients one way: requests arrive, answers do not",
-        WHAT_ENDS["cut-clients"],
+        CLIENTS_RESTORED,
     ),
     ("cut-clients", "one_way", "in"): (
         "is cut off from its clients one way: requests do not arrive",
-        WHAT_ENDS["cut-clients"],
+        CLIENTS_RESTORED,
     ),
 }
-"""By fault, option and value, where that says more than `WHAT_HAPPENS` and `WHAT_ENDS`."""
+"""By fault, option and value, where that says more than `FAULT_WORDS`."""
 
 ONE_WAY = {
     "out": " one way: requests do not arrive",
@@ -107,7 +94,7 @@ def fault_steps(
         if of is not None and (known := leader_before(of.changes, event.began)):
             leader = known[0], f"leader of {of.log}, epoch {known[1]}"
         yield Step(time=run.at(event.began), text=fault_text(event, leader, run.clients), is_fault=True)
-        is_over = event.fault in MOMENTARY and event.fault not in WHAT_ENDS
+        is_over = event.fault in MOMENTARY and event.fault not in FAULT_WORDS
         if event.heal is not None and not is_over:
             if event.heal.effective:
                 # What the heal brings about happens before the heal is proved.
@@ -165,8 +152,7 @@ def _wording(event: FaultEvent) -> tuple[str | None, str | None]:
     if event.fault == "isolate-client":
         return _client_cut(event.options)
     special = (WITH_OPTIONS.get((event.fault, name, str(value))) for name, value in event.options.items())
-    usual = WHAT_HAPPENS.get(event.fault), WHAT_ENDS.get(event.fault)
-    return next(filter(None, special), usual)
+    return next(filter(None, special), FAULT_WORDS.get(event.fault, (None, None)))
 
 
 def _client_cut(options: Mapping[str, Any]) -> tuple[str, str]:
@@ -175,9 +161,7 @@ def _client_cut(options: Mapping[str, Any]) -> tuple[str, str]:
     brokers = f"the {target}"
     if target.replace(",", "").isdecimal():
         brokers = _brokers([int(each) for each in target.split(",")], None)
-    what, end = (
-        words["isolate-client"].replace("the brokers", brokers) for words in (WHAT_HAPPENS, WHAT_ENDS)
-    )
+    what, end = (words.replace("the brokers", brokers) for words in FAULT_WORDS["isolate-client"])
     return what + ONE_WAY.get(options.get("one_way", ""), ""), end
 
 
@@ -220,8 +204,7 @@ def extent_steps(
 ) -> tuple[list[FaultEvent], list[Step]]:
     """The faults that were active from the first finding to the last, and steps: the first of these, and the text at
     the time of the first finding."""
-    first = min((each.first for each in extents if each.first is not None), default=None)
-    last = max((each.last for each in extents if each.last is not None), default=None)
+    first, last = span_of(extents)
     events = run.active(first, last)
     steps = list(fault_steps(events[:MOST_FAULTS], run))
     if first is not None:
@@ -231,8 +214,7 @@ def extent_steps(
 
 def first_steps(extents: Sequence[Extent], run: RunEvidence) -> tuple[list[FaultEvent], list[Step]]:
     """As `extent_steps`, with a text that names the findings and says when the last one was seen."""
-    first = min((each.first for each in extents if each.first is not None), default=None)
-    last = max((each.last for each in extents if each.last is not None), default=None)
+    first, last = span_of(extents)
     names = ", ".join(dict.fromkeys(each.anomaly for each in extents))
     if sum(each.count for each in extents) == 1 or first is None or last is None or last <= first:
         return extent_steps(extents, run, names if first == last else f"the first {names}")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pyspark.sql import Row
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F
 
-from analyzers.explain.evidence import dependencies
-from analyzers.explain.evidence import transactions as evidence
-from analyzers.explain.evidence.excerpt import MAX_ROWS, Excerpt
-from analyzers.explain.explanation import Surroundings, Table
-from analyzers.explain.labels import Labels
-from analyzers.explain.names import operation_name, value_name
-from analyzers.explain.time_axis import Entry
-from analyzers.explain.transactions import life_entries, outcome
+from analyzers.explain.explanation import Entry, Labels, Surroundings, Table, operation_name, value_name
+from analyzers.explain.rows import MAX_ROWS, Excerpt
+from analyzers.explain.transactions import (
+    life_entries,
+    outcome,
+    step_rows,
+    transaction_rows,
+)
+from analyzers.facts.fact import TIME
 from analyzers.history.load import History
 from analyzers.judge.cycle_search import LEVELS
 
@@ -24,8 +26,8 @@ def of_cycle(history: History, anomaly: str, cycle: Sequence[int], labels: Label
     """cycle: operation ids of the transactions; each precedes the next, and the last precedes the first."""
     shown = cycle[:MAX_ROWS]
     pairs = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))[:MAX_ROWS]
-    rows = {row.op: row for row in evidence.transactions(history, {op for pair in pairs for op in pair})}
-    steps = evidence.steps(history, shown)
+    rows = {row.op: row for row in transaction_rows(history, {op for pair in pairs for op in pair})}
+    steps = step_rows(history, shown)
     return Surroundings(
         entries=(
             *life_entries([rows[op] for op in shown if op in rows], labels),
@@ -53,9 +55,8 @@ def of_cycle(history: History, anomaly: str, cycle: Sequence[int], labels: Label
 
 def _notes(cycle: Sequence[int], steps: Mapping[int, Excerpt]) -> Iterator[str]:
     for op in cycle:
-        if op in steps and steps[op].is_cut:
-            rows, total = steps[op].rows, steps[op].total
-            yield f"operations of transaction {operation_name(op)}: the first {len(rows)} of {total:,} are shown"
+        if op in steps:
+            yield from steps[op].notes(f"operations of transaction {operation_name(op)}")
     if len(cycle) > MAX_ROWS:
         yield f"the cycle: the first {MAX_ROWS} of {len(cycle):,} transactions are shown"
 
@@ -67,14 +68,14 @@ def _dependencies(
     kinds = LEVELS[anomaly]
     reasons: dict[tuple[int, int], list[tuple[str, str]]] = {pair: [] for pair in pairs}
     if "wr" in kinds:
-        for row in dependencies.read_dependencies(history, pairs):
+        for row in read_dependencies(history, pairs):
             reason = (
                 f"{operation_name(row.target)} polled {value_name(row.value)} of {operation_name(row.source)} from "
                 f"{row.topic}-{row.partition} at offset {row.offset}, {labels.at(row.time)}"
             )
             reasons[row.source, row.target].append(("wr", reason))
     if "ww" in kinds:
-        for row in dependencies.write_dependencies(history, pairs):
+        for row in write_dependencies(history, pairs):
             first, second = operation_name(row.source), operation_name(row.target)
             reason = (
                 f"{row.topic}-{row.partition} holds {value_name(row.value)} of {first} at offset {row.offset}, "
@@ -113,3 +114,70 @@ def _step_entries(steps: Excerpt, labels: Labels) -> Iterator[Entry]:
             time = row.invoked if row.completed is None else row.completed
             what = f"polls {labels.write(row.value)} from {log} at offset {row.offset}"
             yield Entry(time=time, order=3, who=who, what=what)
+
+
+Pairs = Collection[tuple[int, int]]
+"""Pairs of transactions: the source, and the target that depends on it."""
+
+
+def write_dependencies(history: History, pairs: Pairs) -> tuple[Row, ...]:
+    """Places where a record of the target is the next known one after a record of the source; one per pair and log.
+
+    Columns: source, target (transactions), topic, partition, offset, value (of the source's record), next_offset,
+    next_value (of the target's).
+    """
+    logs = history.records.where("f = 'send'").where(F.col("transaction").isin(*_ops(pairs)))
+    logs = logs.select("topic", "partition").distinct()
+    placed = (
+        history.records.join(F.broadcast(logs), ["topic", "partition"])
+        .where("value is not null")
+        .groupBy("topic", "partition", "value")
+        .agg(
+            F.expr("max(transaction) filter (where f = 'send')").alias("transaction"),
+            F.expr("max(type) filter (where f = 'send')").alias("kind"),
+            F.expr("max(offset) filter (where f = 'send')").alias("sent"),
+            F.expr("min(offset) filter (where f = 'poll' and coalesce(committed, false))").alias("read"),
+        )
+        .where("transaction is not null and kind <> 'fail'")
+        .withColumn("at", F.expr("coalesce(read, if(kind = 'ok', sent, null))"))
+        .where("at is not null")
+    )
+    order = Window.partitionBy("topic", "partition").orderBy("at", "value")
+    before = placed.withColumn(
+        "before", F.lag(F.struct("transaction", F.col("at").alias("offset"), "value")).over(order)
+    )
+    rows = before.where(_is_pair(pairs, "before.transaction", "transaction")).selectExpr(
+        "topic", "partition", "before.transaction as source", "transaction as target",
+        "before.offset as offset", "before.value as value", "at as next_offset", "value as next_value",
+    )  # fmt: skip
+    return _first_per_pair_and_log(rows, "offset, value, next_offset, next_value")
+
+
+def read_dependencies(history: History, pairs: Pairs) -> tuple[Row, ...]:
+    """Places where the target polled, with read_committed, a record of the source; the first per pair and log.
+
+    Columns: source, target (transactions), topic, partition, offset, value, time (of the poll, ns).
+    """
+    ours = history.records.where(F.col("transaction").isin(*_ops(pairs)))
+    sent = ours.where("f = 'send'").selectExpr("topic", "partition", "value", "transaction as source")
+    rows = (
+        ours.where("f = 'poll' and coalesce(committed, false) and error is null")
+        .selectExpr("topic", "partition", "value", "offset", "transaction as target", f"{TIME} as time")
+        .join(sent, ["topic", "partition", "value"])
+        .where(_is_pair(pairs, "source", "target"))
+    )
+    return _first_per_pair_and_log(rows, "time, offset, value")
+
+
+def _first_per_pair_and_log(rows: DataFrame, columns: str) -> tuple[Row, ...]:
+    key = ["source", "target", "topic", "partition"]
+    firsts = rows.groupBy(*key).agg(F.expr(f"min(struct({columns}))").alias("place"))
+    return tuple(sorted(firsts.select(*key, "place.*").collect(), key=lambda row: tuple(row)))
+
+
+def _ops(pairs: Pairs) -> list[int]:
+    return sorted({op for pair in pairs for op in pair})
+
+
+def _is_pair(pairs: Pairs, source: str, target: str) -> str:
+    return " or ".join(f"({source} = {a}L and {target} = {b}L)" for a, b in sorted(pairs))

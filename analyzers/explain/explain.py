@@ -1,42 +1,129 @@
-"""Explains one occurrence of an anomaly: the life of its values, the log around it, its readers and the faults."""
+"""Explains findings of a run: the life of their values, the log around them, their readers and the faults."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from analyzers.catalogue.registry import ANOMALIES
+from analyzers.catalogue.anomaly import Anomaly, Evidence, Value
+from analyzers.catalogue.check import NONE, Bounds
+from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks
 from analyzers.explain.cycles import of_cycle
-from analyzers.explain.entries import (
+from analyzers.explain.explanation import Entry, Explanation, Labels, Surroundings
+from analyzers.explain.groups import NAMES as OF_GROUPS
+from analyzers.explain.groups import of_group
+from analyzers.explain.log import (
     deletion_entries,
     fault_entries,
     faults_at_text,
     leader_entries,
+    leadership_changes,
+    operation_rows,
     poll_entries,
+    polls_of,
     read_entries,
+    reader_line,
+    reader_rows,
     send_entries,
+    sends_of,
+    slot_rows,
+    slots,
 )
-from analyzers.explain.evidence import log as evidence
-from analyzers.explain.evidence.excerpt import Excerpt
-from analyzers.explain.evidence.log import Log
-from analyzers.explain.explanation import Explanation, Surroundings
-from analyzers.explain.facts import facts
-from analyzers.explain.groups import NAMES as OF_GROUPS
-from analyzers.explain.groups import of_group
-from analyzers.explain.labels import Labels
-from analyzers.explain.slots import reader_line, slots
-from analyzers.explain.time_axis import Entry
+from analyzers.explain.rows import Excerpt, Log
 from analyzers.explain.transactions import of_stable_offsets, of_transaction
 from analyzers.history.fault_events import FaultEvent, fault_events
-from analyzers.history.load import History
+from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
+from analyzers.history.load import History, load, release
 from analyzers.history.run_progress import RunProgress
-from analyzers.judge.cycles import CYCLES, find_cycle
-from analyzers.judge.find import Found
-from analyzers.verdict.names import client_names
+from analyzers.history.sources import Location, sources
+from analyzers.judge.cycles import CYCLES, find_cycle, find_cycles
+from analyzers.judge.examples import computed_example
+from analyzers.judge.find import Found, find
+from analyzers.verdict.finding import rank
+from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.wording import client_names, write_name
 from workloads.history.schema import HARNESS, NEMESIS
+
+
+class CannotExplain(LookupError):
+    """The search for the finding failed. The message says why."""
+
+
+class NoSuchFinding(CannotExplain):
+    """The search succeeded, but the run has no such finding."""
+
+
+def explanations(
+    spark: SparkSession,
+    run: Location,
+    *,
+    anomaly: str | None = None,
+    number: int = 1,
+    bounds: Bounds = NONE,
+    around: int = 3,
+    stored: Verdict | None = None,
+) -> Iterator[Explanation]:
+    """Explain occurrence `number` of an anomaly, or for None of each anomaly in the run, worst first.
+
+    run     a directory with the history of one run. bounds  those of the run's experiment: exceeding one is an
+    anomaly, too. around  the number of offsets to show on either side. Raises NoSuchFinding if there is no such
+    occurrence, and CannotExplain if the search for it failed. For None, anomalies with fewer occurrences are left
+    out.
+
+    stored  the run's verdict: an occurrence that is among its examples is not looked for again."""
+    directories = sources(spark, [run])
+    history = load(spark, directories)
+    try:
+        logs = by_incarnation(history, cuts(topic_changes(history, directories)))
+        known = _stored(stored, anomaly, number)
+        began = stored.began if stored is not None and known is not None else None
+        for found in [known] if known is not None else _find(logs, anomaly, number, bounds):
+            yield explain(logs, found, number, around=around, began=began)
+    finally:
+        release(spark, history)
+
+
+def _stored(verdict: Verdict | None, anomaly: str | None, number: int) -> Found | None:
+    """The finding of a stored verdict, if the occurrence is among its examples; a cycle has to be searched again."""
+    if verdict is None or verdict.began is None or anomaly in (None, *CYCLES):
+        return None
+    for each in verdict.findings:
+        if each.anomaly == anomaly and number <= len(each.examples):
+            try:
+                examples = [computed_example(anomaly, example, verdict.began) for example in each.examples]
+            except (KeyError, TypeError):
+                return None  # The verdict is one of another version.
+            return Found(run=verdict.run, anomaly=anomaly, count=each.count, examples=tuple(examples))
+    return None
+
+
+def _find(history: History, anomaly: str | None, number: int, bounds: Bounds) -> list[Found]:
+    checks = [check for check in (*CHECKS, *bound_checks(bounds)) if anomaly in (None, check.name)]
+    found, crashed = find(history, checks, examples=number)
+    found += _find_cycles(history, anomaly, number)
+    if crashed and not found:
+        raise CannotExplain(f"the check {crashed[0].anomaly} crashed: {crashed[0].error}")
+    if anomaly is not None and (not found or found[0].count < number):
+        count = found[0].count if found else 0
+        raise NoSuchFinding(
+            f"{anomaly}/{number}: the run has {count:,} finding{'s' * (count != 1)} of this anomaly"
+        )
+    return sorted((each for each in found if each.count >= number), key=lambda each: rank(each.anomaly))
+
+
+def _find_cycles(history: History, anomaly: str | None, number: int) -> list[Found]:
+    if anomaly not in (None, *CYCLES) or not history.operations.where("f = 'txn'").limit(1).count():
+        return []
+    found, unsearched = find_cycles(history, examples=number)
+    found = [each for each in found if anomaly in (None, each.anomaly)]
+    if anomaly is not None and not found and unsearched:
+        raise CannotExplain(f"{anomaly}: {unsearched[0].sentence}")
+    return found
+
 
 VALUES = ("value", "other_value")
 OFFSETS = ("offset", "last_offset", "previous", "skipped")
@@ -56,43 +143,46 @@ def explain(
     began   ns, of the run's first operation; None: the history is searched for it.
     """
     with ThreadPoolExecutor(STATEMENTS) as pool:
-        first = pool.submit(_began, history) if began is None else _done(began)
-        return _explain(history, found, number, around, first, pool)
+        first = pool.submit(lambda: _began(history) if began is None else began)
+        recorded = pool.submit(_recorded, history)
+
+        def known() -> tuple[Labels, Sequence[FaultEvent]]:
+            clients, events = recorded.result()
+            return Labels(began=first.result(), clients=clients), events
+
+        example = found.examples[number - 1]
+        if found.anomaly in CYCLES:
+            return _explain_cycle(history, found, number, *known())
+        if example.get("topic") is None or example.get("partition") is None:
+            return _explain_without_log(found, number, *known())
+        return _explain_with_log(history, found, number, around, known, pool)
 
 
-def _done(began: int) -> Future[int | None]:
-    future: Future[int | None] = Future()
-    future.set_result(began)
-    return future
-
-
-def _explain(
-    history: History, found: Found, number: int, around: int, began: Future[int | None], pool: Executor
+def _explain_with_log(
+    history: History,
+    found: Found,
+    number: int,
+    around: int,
+    known: Callable[[], tuple[Labels, Sequence[FaultEvent]]],
+    pool: Executor,
 ) -> Explanation:
-    known = pool.submit(_known, history)
+    """known: waits for the names of clients, and for the faults, which are being collected."""
     example = found.examples[number - 1]
-    if found.anomaly in CYCLES:
-        labels = Labels(began=began.result(), clients=known.result().clients)
-        return _explain_cycle(history, found, number, labels, known.result().events)
-    if example.get("topic") is None or example.get("partition") is None:
-        labels = Labels(began=began.result(), clients=known.result().clients)
-        return _explain_without_log(found, number, labels, known.result().events)
     log = Log(topic=example["topic"], partition=example["partition"])
     values = [example[name] for name in VALUES if example.get(name) is not None]
     ops = [example[name] for name in OPERATIONS if example.get(name) is not None]
     asked = (
-        pool.submit(evidence.sends, history, values),
-        pool.submit(evidence.polls, history, values),
-        pool.submit(evidence.operations, history, log, ops),
+        pool.submit(sends_of, history, values),
+        pool.submit(polls_of, history, values),
+        pool.submit(operation_rows, history, log, ops),
     )
     sends, polls, operations = (each.result() for each in asked)
     offsets = _offsets(example, sends, polls)
     near = (
-        pool.submit(evidence.readers, history, log, offsets, around),
-        pool.submit(evidence.slots, history, log, offsets, around),
+        pool.submit(reader_rows, history, log, offsets, around),
+        pool.submit(slot_rows, history, log, offsets, around),
     )
-    events = known.result().events
-    labels = Labels(began=began.result(), clients=known.result().clients)
+    labels, events = known()
     surroundings = pool.submit(_surroundings, history, found.anomaly, log, example, labels)
     entries = [
         *send_entries(history, sends.rows, labels),
@@ -103,7 +193,7 @@ def _explain(
     if example["time"] is not None:
         times += [example["time"], example["time"] + (example.get("lasted") or 0)]
     first, last = (min(times), max(times)) if times else (0, 0)
-    changes = evidence.changes(history, log, first, last)
+    changes = leadership_changes(history, log, first, last)
     readers, seen = near[0].result(), near[1].result()
     more = surroundings.result()
     entries += [
@@ -130,14 +220,7 @@ def _explain(
         tables=more.tables,
         slots=tuple(slots(seen, offsets, values, around, labels)),
         readers=tuple(reader_line(row, labels) for row in readers.rows),
-        notes=(
-            *(
-                f"{what}: the first {len(excerpt.rows)} of {excerpt.total:,} are shown"
-                for what, excerpt in excerpts.items()
-                if excerpt.is_cut
-            ),
-            *more.notes,
-        ),
+        notes=(*(note for what, excerpt in excerpts.items() for note in excerpt.notes(what)), *more.notes),
     )
 
 
@@ -223,14 +306,8 @@ def _began(history: History) -> int | None:
     return min(known, default=None)
 
 
-class _Known(NamedTuple):
-    clients: Mapping[int, str]
-    """Names by process number, of the clients that a harness started."""
-    events: tuple[FaultEvent, ...]
-
-
-def _known(history: History) -> _Known:
-    """What the harness and the nemesis recorded."""
+def _recorded(history: History) -> tuple[Mapping[int, str], tuple[FaultEvent, ...]]:
+    """The names, by process number, of the clients that a harness started, and the faults of the nemesis."""
     progress = RunProgress()
     of_worker = (F.col("process") == HARNESS) & (F.col("f") == "worker")
     rows = history.operations.where(of_worker | (F.col("process") == NEMESIS)).collect()
@@ -241,4 +318,35 @@ def _known(history: History) -> _Known:
         (row for row in rows if row.process == NEMESIS), key=lambda row: (row.invoked, row.op)
     )
     clients = client_names(progress.roles, progress.instances)
-    return _Known(clients=clients, events=fault_events(of_nemesis, clients))
+    return clients, fault_events(of_nemesis, clients)
+
+
+def facts(
+    anomaly: Anomaly, example: Mapping[str, Any], *, began: int | None, clients: Mapping[int, str]
+) -> dict[str, str]:
+    """By name. The subject and the time of the finding are shown elsewhere.
+
+    The timeline and the tables name clients by number and writes as writer:sequence, because they name many. Here,
+    the name that the verdict uses follows in brackets, once for each.
+
+    began    ns, of the run's first operation. clients  names by process number.
+    """
+    given: set[str] = set()
+    found = {}
+    for name, kind in anomaly.evidence.items():
+        if name not in example:
+            continue
+        found[name] = kind.explain(example[name], began)
+        usual = _usual_name(name, kind, example[name], clients)
+        if usual is not None and usual not in given:
+            given.add(usual)
+            found[name] += f" ({usual})"
+    return found
+
+
+def _usual_name(name: str, kind: Evidence, value: Any, clients: Mapping[int, str]) -> str | None:
+    """As the verdict has it; None where that is the plain number."""
+    if name == "process":
+        return clients.get(value)
+    is_write = isinstance(kind, Value) and value is not None and kind.names_write(value)
+    return write_name(value, clients) if is_write else None

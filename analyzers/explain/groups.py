@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pyspark.sql import Row
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
 
 from analyzers.catalogue.registry import CATALOGUE
-from analyzers.explain.evidence import groups as evidence
-from analyzers.explain.evidence.log import Log
-from analyzers.explain.explanation import Surroundings, Table
-from analyzers.explain.labels import Labels
-from analyzers.explain.time_axis import Entry
+from analyzers.explain.explanation import Entry, Labels, Surroundings, Table
+from analyzers.explain.log import OUTCOMES
+from analyzers.explain.rows import MAX_ROWS, Excerpt, Log, first_rows, nearest_rows
 from analyzers.history.load import History
+from workloads.history.schema import HARNESS
 
 NAMES = frozenset(each.name for each in CATALOGUE if each.family == "groups")
 
@@ -23,7 +23,6 @@ OWNERSHIP_ENDS = ("revoked", "lost", "left", "fenced")
 """Membership events that end an ownership."""
 
 EVENTS = {"assigned": "is assigned", "revoked": "revokes", "lost": "loses"}
-OUTCOMES = {"ok": "acknowledged", "fail": "failed", "info": "outcome unknown"}
 
 
 def of_group(history: History, log: Log, example: Mapping[str, int | None], labels: Labels) -> Surroundings:
@@ -31,19 +30,19 @@ def of_group(history: History, log: Log, example: Mapping[str, int | None], labe
     began = example["time"]
     assert began is not None
     ended = began + (example.get("lasted") or 0)
-    names = evidence.groups(history, log, example)
+    names = groups_of(history, log, example)
     # For a finding that lasts, events about other logs count as well: they show which members were alive.
-    members = evidence.member_events(history, names, None if "lasted" in example else log, began, ended)
-    commits = evidence.commits(history, names, log, began, ended)
+    members = member_events(history, names, None if "lasted" in example else log, began, ended)
+    commits = commit_rows(history, names, log, began, ended)
     earlier = [
         row
         for name in COMMITTED
         if (offset := example.get(name)) is not None
-        for row in evidence.commits_of_offset(history, names, log, offset, before=began).rows
+        for row in commits_of_offset(history, names, log, offset, before=began).rows
     ]
     committed = sorted({(row.invoked, row.process, row.op): row for row in (*commits.rows, *earlier)}.items())
     processes = sorted({row.process for row in (*members.rows, *(row for _, row in committed))})
-    ends = evidence.process_ends(history, processes)
+    ends = process_ends(history, processes)
     with_group = len(names) > 1
     return Surroundings(
         entries=(
@@ -55,11 +54,7 @@ def of_group(history: History, log: Log, example: Mapping[str, int | None], labe
             ),
         ),
         tables=tuple(_owners(members.rows, ends.rows, log, example, labels, with_group)),
-        notes=tuple(
-            f"{what}: the nearest {len(excerpt.rows)} of {excerpt.total:,} are shown"
-            for what, excerpt in (("membership events", members), ("commits", commits))
-            if excerpt.is_cut
-        ),
+        notes=(*members.notes("membership events", "nearest"), *commits.notes("commits", "nearest")),
     )
 
 
@@ -138,3 +133,80 @@ def _end(row: Row, later: Sequence[Row], process_ends: Sequence[Row]) -> tuple[i
 
 def _member(row: Row, with_group: bool, labels: Labels) -> str:
     return f"{labels.client(row.process)}{f', group {row.group}' if with_group else ''}"
+
+
+TIME = "coalesce(completed, invoked)"
+EVENT = "get_json_object(value, '$.event')"
+
+
+def groups_of(history: History, log: Log, example: Mapping[str, int | None]) -> tuple[str, ...]:
+    """The groups of a finding: that of its operation, else those of its process, else all that read the log."""
+    rows = history.operations.where("f in ('member', 'commit')")
+    filtered = [
+        rows.where(F.col(column) == known)
+        for column in ("op", "process")
+        if (known := example.get(column)) is not None
+    ]
+    for candidates in (*filtered, log.rows(rows)):
+        names = sorted(row.group for row in candidates.select("group").distinct().limit(MAX_ROWS).collect())
+        if names:
+            return tuple(names)
+    return ()
+
+
+def member_events(
+    history: History, names: Collection[str], log: Log | None, began: int, ended: int
+) -> Excerpt:
+    """The membership events of groups nearest to a span (ns): those about a log, or about all logs for None.
+
+    Columns: group, process, op, type, event, generation, topic, partition, start_offset, policy (auto.offset.reset),
+    instance (group.instance.id), invoked, completed.
+    """
+    rows = _of(history, "member", names)
+    if log is not None:
+        rows = rows.where(
+            F.col("topic").isNull() | ((F.col("topic") == log.topic) & (F.col("partition") == log.partition))
+        )
+    rows = rows.selectExpr(
+        "group", "process", "op", "type", f"{EVENT} as event", "generation", "topic", "partition", "start_offset",
+        "get_json_object(value, '$.auto_offset_reset') as policy", "get_json_object(value, '$.instance') as instance",
+        "invoked", "completed",
+    )  # fmt: skip
+    return nearest_rows(rows, TIME, began, ended, ["invoked", "process", "op"])
+
+
+def commit_rows(history: History, names: Collection[str], log: Log, began: int, ended: int) -> Excerpt:
+    """The commits for a log nearest to a span (ns).
+
+    Columns: group, process, op, type, generation, offset, reset, transaction (op; null for none), invoked, completed.
+    """
+    return nearest_rows(_commits(history, names, log), TIME, began, ended, ["invoked", "process", "op"])
+
+
+def commits_of_offset(
+    history: History, names: Collection[str], log: Log, offset: int, *, before: int
+) -> Excerpt:
+    """The first acknowledged commits of an offset that completed at or before a time (ns); columns of `commits`."""
+    rows = _commits(history, names, log).where((F.col("offset") == offset) & (F.col("completed") <= before))
+    return first_rows(rows.where("type = 'ok'"), ["invoked", "process", "op"])
+
+
+def process_ends(history: History, processes: Collection[int]) -> Excerpt:
+    """How and when these client processes ended. Columns: process, event, time (ns)."""
+    rows = history.operations.where(f"f = 'worker' and process = {HARNESS}").selectExpr(
+        "cast(get_json_object(value, '$.process') as int) as process", f"{EVENT} as event", f"{TIME} as time"
+    )
+    ended = rows.where("event in ('stopped', 'crashed', 'killed')").where(F.col("process").isin(*processes))
+    return first_rows(ended, ["time", "process", "event"])
+
+
+def _of(history: History, f: str, names: Collection[str]) -> DataFrame:
+    return history.operations.where(F.col("f") == f).where(F.col("group").isin(*names))
+
+
+def _commits(history: History, names: Collection[str], log: Log) -> DataFrame:
+    return log.rows(_of(history, "commit", names)).selectExpr(
+        "group", "process", "op", "type", "generation", "end_offset as offset",
+        "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset",
+        "get_json_object(value, '$.transaction') as transaction", "invoked", "completed",
+    )  # fmt: skip

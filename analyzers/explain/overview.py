@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from analyzers.explain.time_axis import Moment
-from analyzers.history.broker_logs import Clock, LogLine, log_lines
-from analyzers.verdict.cause import Cause
+from analyzers.history.surroundings import Clock, LogLine, log_lines
+from analyzers.verdict.finding import Cause
 
 BEFORE, AFTER = 1.0, 3.0
 """Seconds around a cause from which log lines are shown."""
 
 MOST_LINES = 40
 """Of the brokers, for one cause."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """One line of the timeline."""
+
+    time: float | None
+    """s since the run's first operation."""
+    who: str
+    what: str
+    is_fault: bool = False
+    """Whether a fault begins here, from which later lines may be counted."""
 
 
 def timeline(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pyspark.sql import Row
+from pyspark.sql import Row, Window
+from pyspark.sql import functions as F
 
-from analyzers.explain.evidence import transactions as evidence
-from analyzers.explain.evidence.excerpt import Excerpt
-from analyzers.explain.evidence.log import Log
-from analyzers.explain.explanation import Surroundings, Table
-from analyzers.explain.labels import Labels
-from analyzers.explain.names import operation_name, value_name
-from analyzers.explain.time_axis import Entry
+from analyzers.explain.explanation import Entry, Labels, Surroundings, Table, operation_name, value_name
+from analyzers.explain.rows import MAX_ROWS, Excerpt, Log, first_rows, nearest_rows
 from analyzers.history.load import History
 
 OUTCOMES = {
@@ -28,21 +24,17 @@ def of_transaction(history: History, example: Mapping[str, int | None], labels: 
     """For a finding that names a transaction."""
     op, time = example["transaction"], example["time"]
     assert op is not None
-    rows = evidence.transactions(history, [op])
+    rows = transaction_rows(history, [op])
     moment = time if time is not None else rows[0].invoked if rows else 0
-    inits = evidence.inits(history, sorted({row.name for row in rows if row.name is not None}), moment)
-    sent = evidence.sent_records(history, op, example.get("value"))
+    inits = claim_rows(history, sorted({row.name for row in rows if row.name is not None}), moment)
+    sent = sent_records(history, op, example.get("value"))
     table = _records(history, op, sent, example.get("value"), example.get("reader"), labels)
     return Surroundings(
         entries=(*life_entries(rows, labels), *_claim_entries(inits.rows, labels)),
         tables=(table,) if sent.rows else (),
-        notes=tuple(
-            f"{what}: the {which} {len(excerpt.rows)} of {excerpt.total:,} are shown"
-            for what, which, excerpt in (
-                ("records of the transaction", "first", sent),
-                ("claims of its transactional id", "nearest", inits),
-            )
-            if excerpt.is_cut
+        notes=(
+            *sent.notes("records of the transaction"),
+            *inits.notes("claims of its transactional id", "nearest"),
         ),
     )
 
@@ -52,8 +44,7 @@ def of_stable_offsets(history: History, log: Log, example: Mapping[str, int | No
     offset, time = example["offset"], example["time"]
     assert offset is not None
     assert time is not None
-    answers = evidence.stable_offsets(history, log, time, offset)
-    note = f"such answers: the first {len(answers.rows)} of {answers.total:,} are shown"
+    answers = stable_offset_rows(history, log, time, offset)
     return Surroundings(
         entries=tuple(
             Entry(
@@ -65,7 +56,7 @@ def of_stable_offsets(history: History, log: Log, example: Mapping[str, int | No
             )
             for row in answers.rows
         ),
-        notes=(note,) if answers.is_cut else (),
+        notes=(*answers.notes("such answers"),),
     )
 
 
@@ -100,7 +91,7 @@ def _records(
     history: History, op: int, sent: Excerpt, value: int | None, reader: int | None, labels: Labels
 ) -> Table:
     """reader: the process that should have read `value`; -1 for the final reads."""
-    readers = evidence.readers(history, [row.value for row in sent.rows])
+    readers = readers_of(history, [row.value for row in sent.rows])
     rows, marked = [], set()
     for position, row in enumerate(sent.rows):
         read_by = _readers(readers.get(row.value), labels)
@@ -127,5 +118,105 @@ def _readers(row: Row | None, labels: Labels) -> str:
         f"{labels.client(each.process)}{', final read' * each.final}{' (uncommitted)' * (not each.committed)}"
         for each in row.named
     )
-    more = f" and others, {row.number:,} processes in total" if row.number > evidence.NAMED_READERS else ""
+    more = f" and others, {row.number:,} processes in total" if row.number > NAMED_READERS else ""
     return named + more
+
+
+NAMED = [
+    "op", "process", "type", "invoked", "completed",
+    "get_json_object(value, '$.transactional_id') as name",
+    "cast(get_json_object(value, '$.epoch') as bigint) as epoch",
+]  # fmt: skip
+
+NAMED_READERS = 5
+"""Readers of one record that an explanation names; the others are counted."""
+
+
+def transaction_rows(history: History, ops: Collection[int]) -> tuple[Row, ...]:
+    """The transactions with these operation ids.
+
+    Columns: op, process, type, invoked, completed (ns), name (the transactional id), epoch, outcome, ending (ns).
+    """
+    rows = history.operations.where("f = 'txn'").where(F.col("op").isin(*ops))
+    found = rows.selectExpr(
+        *NAMED,
+        "get_json_object(value, '$.outcome') as outcome",
+        "cast(get_json_object(value, '$.ending') as bigint) as ending",
+    ).collect()
+    return tuple(sorted(found, key=lambda row: (row.invoked, row.op)))
+
+
+def claim_rows(history: History, names: Collection[str], at: int) -> Excerpt:
+    """The claims of these transactional ids nearest to a time (ns).
+
+    Columns: op, process, type, invoked, completed, name, epoch.
+    """
+    rows = history.operations.where("f = 'init'").selectExpr(*NAMED).where(F.col("name").isin(*names))
+    return nearest_rows(rows, "coalesce(completed, invoked)", at, at, ["invoked", "process", "op"])
+
+
+def step_rows(history: History, ops: Collection[int]) -> dict[int, Excerpt]:
+    """The first records that each transaction sent and polled, by transaction.
+
+    Columns: f, type, process, invoked, completed (ns), topic, partition, offset, value, committed.
+    """
+    own = Window.partitionBy("transaction")
+    rows = (
+        history.records.where(F.col("transaction").isin(*ops))
+        .withColumn("total", F.count("*").over(own))
+        .withColumn("rank", F.row_number().over(own.orderBy("invoked", "process", "index")))
+        .where(F.col("rank") <= MAX_ROWS)
+        .select(
+            "transaction", "total", "rank", "f", "type", "process", "invoked", "completed", "topic", "partition",
+            "offset", "value", "committed",
+        )
+        .collect()
+    )  # fmt: skip
+    by_op: dict[int, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (row.transaction, row["rank"])):
+        by_op.setdefault(row.transaction, []).append(row)
+    return {op: Excerpt(rows=tuple(of_op), total=of_op[0].total) for op, of_op in by_op.items()}
+
+
+def sent_records(history: History, transaction: int, value: int | None) -> Excerpt:
+    """The records that a transaction sent, that of `value` always among them.
+
+    Columns: topic, partition, value, offset, type, invoked.
+    """
+    rows = history.records.where("f = 'send'").where(F.col("transaction") == transaction)
+    excerpt = first_rows(
+        rows.select("topic", "partition", "value", "offset", "type", "invoked"),
+        [f"value <> {value}L" if value is not None else "false", "invoked", "value"],
+    )
+    by_time = sorted(excerpt.rows, key=lambda row: (row.invoked, row.value))
+    return Excerpt(rows=tuple(by_time), total=excerpt.total)
+
+
+def readers_of(history: History, values: Collection[int]) -> dict[int, Row]:
+    """The readers of each value: number (of processes), named (the first few as process, final, committed)."""
+    rows = (
+        history.records.where("f = 'poll'")
+        .where(F.col("value").isin(*values))
+        .groupBy("value")
+        .agg(
+            F.expr("count(distinct process)").alias("number"),
+            F.expr(
+                "slice(array_sort(collect_set(struct(process, coalesce(final, false) as final, "
+                f"coalesce(committed, false) as committed))), 1, {NAMED_READERS})"
+            ).alias("named"),
+        )
+        .collect()
+    )
+    return {row.value: row for row in rows}
+
+
+def stable_offset_rows(history: History, log: Log, after: int, offset: int) -> Excerpt:
+    """Answers of leaders, to requests sent after a time (ns), with a last stable offset of at most `offset`.
+
+    Columns: asked, time (ns), node, leader_epoch, last_stable, high_watermark, log_end.
+    """
+    rows = log.rows(history.observations).where("kind = 'partition' and leader = node").where(
+        (F.col("asked") > after) & (F.col("last_stable") <= offset)
+    )  # fmt: skip
+    columns = ["asked", "time", "node", "leader_epoch", "last_stable", "high_watermark", "log_end"]
+    return first_rows(rows.select(*columns), ["time", "node"])

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import Source
+from analyzers.history.validate import BadHistory
 from workloads.history.row_copy import Encoded, decode, read_copy
 from workloads.history.schema import TABLES, later_columns
 

@@ -18,8 +18,7 @@ from analyzers.history.gather import NO_COPIES, Gathered, copies, gather, only_r
 from analyzers.history.places import MANY as MANY_PLACES
 from analyzers.history.places import Places
 from analyzers.history.shared_tables import SharedTables
-from analyzers.history.sources import Source
-from analyzers.history.spark_schema import spark_schema
+from analyzers.history.sources import Source, spark_schema
 from analyzers.spark.exact_paths import parquet_files
 from analyzers.spark.kept_plans import KeptPlans, kept_plans
 from analyzers.spark.literal import sql_literal

@@ -1,7 +1,7 @@
 """Finds and validates runs on file systems that only Spark reads.
 
-Schemas, nulls and negative numbers are checked. The checks in `validate_rows` are left out, because they would bring
-data to the driver that grows with the history.
+Schemas, nulls and negative numbers are checked. The checks of rows in `validate` are left out, because they would
+bring data to the driver that grows with the history.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from analyzers.history.bad_history import BadHistory
-from analyzers.history.sources import sources
-from analyzers.history.spark_schema import spark_schema
-from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
+from analyzers.history.sources import listed_files, sources, spark_schema
+from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, BadHistory, check_complete, parse_format
 from analyzers.spark.error_summary import error_summary
 from analyzers.spark.exact_paths import load, parquet_files
 from analyzers.spark.file_systems import restore_defaults
@@ -35,11 +33,8 @@ def runs_at(spark: SparkSession, uri: str) -> list[str]:
 
     Raises BadHistory if the folder cannot be read or holds no run.
     """
-    restore_defaults(spark)
-    listing = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    listing = listing.option("pathGlobFilter", "*.parquet")
     try:
-        rows = load(listing, [uri]).select("path").collect()
+        rows = listed_files(spark, [uri]).collect()
     except Exception as error:  # each file system raises other errors
         if _is_missing(error):
             raise BadHistory(uri, "no such folder") from error

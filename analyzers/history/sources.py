@@ -1,4 +1,5 @@
-"""The sources of histories: run directories, on this machine or on any file system that Spark reads."""
+"""The sources of histories: run directories, on this machine or on any file system that Spark reads, and the schemas
+of their tables."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from analyzers.spark.exact_paths import load, parquet_files
 from analyzers.spark.file_systems import restore_defaults
@@ -105,16 +108,19 @@ def _local(run: Location, real_path: Callable[[str], str]) -> Source:
     return Source(name=name or Path(run).name, local=True, files=files)
 
 
+def listed_files(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
+    """The Parquet files in folders and below, without their contents: path, length (bytes)."""
+    restore_defaults(spark)
+    listing = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    return load(listing.option("pathGlobFilter", "*.parquet"), folders).select("path", "length")
+
+
 def _remote(spark: SparkSession, runs: Sequence[str]) -> list[Source]:
     """Spark lists the files of all runs in one job, so any file system that it reads is supported. File contents are
     not read."""
-    restore_defaults(spark)
     uris = [run.rstrip("/") for run in runs]
-    listing = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    listing = listing.option("pathGlobFilter", "*.parquet")
     try:
-        found_files = load(listing, [f"{uri}/history" for uri in uris])
-        rows = found_files.select("path", "length").collect()
+        rows = listed_files(spark, [f"{uri}/history" for uri in uris]).collect()
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
@@ -147,3 +153,24 @@ def as_listed(uri: str) -> str:
 def _home(uri: str) -> str:
     """The URI of a run as Spark spells it: local paths without an authority, ``file:/path``."""
     return "file:/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri
+
+
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    """Raises TypeError for a type that the history does not use."""
+    return T.StructType([T.StructField(field.name, _spark_type(field.type)) for field in schema])
+
+
+def _spark_type(kind: pa.DataType) -> T.DataType:
+    if pa.types.is_list(kind):
+        return T.ArrayType(_spark_type(kind.value_type))
+    simple = {
+        pa.string(): T.StringType(),
+        pa.int64(): T.LongType(),
+        pa.int32(): T.IntegerType(),
+        pa.bool_(): T.BooleanType(),
+    }
+    if kind not in simple:
+        raise TypeError(
+            f"no Spark type for the Arrow type {kind}: expected one of {', '.join(map(str, simple))} or a list"
+        )
+    return simple[kind]

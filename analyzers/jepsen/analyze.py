@@ -6,21 +6,108 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from analyzers.jepsen.checks import NO_WRITER, UNSEEN, errors, last_ok, ranked
-from analyzers.jepsen.cycles import Edge, Operation, cycles, evidence
-from analyzers.jepsen.edges import edges, parts_with_cycles, spans
+from analyzers.jepsen.cycles import Edge, Operation, cycles, dependencies, evidence, parts_with_cycles, spans
 from analyzers.jepsen.tables import Tables, tables
-from analyzers.jepsen.verdict import Judged, Options, judged
 from workloads.history.jepsen.operations import Notes
 from workloads.history.jepsen.tables import write
+
+SubVia = Literal["assign", "subscribe"]
+
+ALWAYS = {"int-send-skip", "G0", "G0-realtime", "PL-1-cycle-exists", "strong-PL-1-cycle-exists"}
+"""Allowed, because Kafka does not isolate the writes of transactions from each other."""
+
+REBALANCED = {"poll-skip", "nonmonotonic-poll"}
+"""Allowed if a group can move partitions between polls."""
+
+WITH_WW = {"G1c", "G1c-realtime", "PL-2-cycle-exists", "strong-PL-2-cycle-exists"}
+"""Allowed if the order of writes counts as a dependency."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of the reference checker."""
+
+    ww_deps: bool = True
+    sub_via: SubVia = "subscribe"
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        return frozenset(
+            ALWAYS
+            | (REBALANCED if self.sub_via == "subscribe" else set())
+            | (WITH_WW if self.ww_deps else set())
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The answer about one file."""
+
+    file: str
+    errors: Mapping[str, Any]
+    """By error type, the first errors of it."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """By error type, the number of all errors."""
+    bad: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why the history is unknown instead of valid."""
+    error: str | None = None
+    """Why the file was not judged."""
+    warnings: tuple[str, ...] = ()
+    """What is strange about the history, and changes nothing."""
+
+    @property
+    def valid(self) -> bool | Literal["unknown"]:
+        if self.bad:
+            return False
+        return "unknown" if self.reasons or self.error else True
+
+    def to_json(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "file": self.file,
+            "valid": self.valid,
+            "error-types": sorted(self.errors),
+            "bad-error-types": list(self.bad),
+            "errors": dict(self.errors),
+            "counts": dict(self.counts),
+        }
+        if self.reasons:
+            answer["reasons"] = list(self.reasons)
+        if self.error:
+            answer["error"] = self.error
+        if self.warnings:
+            answer["warnings"] = list(self.warnings)
+        return answer
+
+
+def judged(
+    file: str,
+    errors: Mapping[str, Any],
+    counts: Mapping[str, int],
+    reasons: Sequence[str],
+    options: Options,
+    warnings: Sequence[str] = (),
+) -> Judged:
+    bad = sorted(errors.keys() - options.allowed)
+    return Judged(
+        file=file,
+        errors={kind: errors[kind] for kind in sorted(errors)},
+        counts={kind: counts[kind] for kind in sorted(errors)},
+        bad=tuple(bad),
+        reasons=tuple(reasons),
+        warnings=tuple(warnings),
+    )
+
 
 EXAMPLES = 32
 """Errors of a type, and unseen messages of a key, that are listed. Counts cover all of them."""
@@ -39,7 +126,7 @@ def analyze(
     spark: SparkSession,
     files: Sequence[Path],
     *,
-    options: Options = Options(),  # noqa: B008 - frozen
+    options: Options = Options(),
     examples: int = EXAMPLES,
     limit: int = EDGES,
 ) -> list[Judged]:
@@ -52,7 +139,7 @@ def analyze(
     with tempfile.TemporaryDirectory(prefix="kafkacheck-jepsen-") as folder:
         written = write(files, Path(folder))
         with tables(spark, Path(folder), without=written.without) as facts:
-            found = _Found(facts, options, examples, limit)
+            found = _ErrorsOfRuns(facts, options, examples, limit)
             return [
                 Judged(file=str(file), errors={}, error=written.failed[place])
                 if place in written.failed
@@ -61,7 +148,7 @@ def analyze(
             ]
 
 
-class _Found:
+class _ErrorsOfRuns:
     """The errors found in all runs."""
 
     def __init__(self, facts: Tables, options: Options, examples: int, limit: int) -> None:
@@ -99,7 +186,7 @@ class _Found:
                 self._counts[run][kind] = mine[0].total
 
     def _take_cycles(self, facts: Tables, examples: int, limit: int) -> None:
-        graph = edges(facts, ww=self._options.ww_deps)
+        graph = dependencies(facts, ww=self._options.ww_deps)
         connected = {row.run for row in graph.select("run").union(_after_another(facts)).distinct().collect()}
         for run in _runs(facts) - connected:
             self._errors[run][EMPTY] = True

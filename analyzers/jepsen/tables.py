@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from analyzers.history.spark_schema import spark_schema
+from analyzers.history.sources import spark_schema
 from analyzers.spark.exact_paths import parquet_files
 from workloads.history.jepsen.tables import OPERATIONS, RECORDS
 

@@ -10,24 +10,25 @@ from pyspark.sql import SparkSession
 
 from analyzers.catalogue.check import NONE, Bounds, Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, require_known
+from analyzers.causes.derive import derive
+from analyzers.causes.evidence import RunEvidence
 from analyzers.history.fault_events import FaultEvent, fault_events, faults_between, lateness
 from analyzers.history.load import MANY_RUNS
 from analyzers.history.sources import Location
 from analyzers.history.surroundings import NONE as NOTHING_ELSE
 from analyzers.history.surroundings import Surroundings
-from analyzers.judge.application_figures import ApplicationFigures
-from analyzers.judge.causes import Collected, causes_of
+from analyzers.judge.causes import Collected, boundaries_of
 from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.examine import Examination, crash_note, examine
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
+from analyzers.judge.measures import ApplicationFigures
 from analyzers.judge.paused_collection import paused_collection
 from analyzers.judge.tally import Tally
-from analyzers.verdict.availability import Availability
-from analyzers.verdict.cause import Cause
-from analyzers.verdict.finding import Finding
-from analyzers.verdict.names import client_names
+from analyzers.verdict.finding import Cause, Finding
+from analyzers.verdict.measures import Availability
 from analyzers.verdict.verdict import Verdict, judge
+from analyzers.verdict.wording import client_names
 
 
 def analyze(
@@ -137,20 +138,27 @@ def _causes(
 ) -> tuple[tuple[Cause, ...], list[str]]:
     """And notes. The findings do not depend on their causes, so a crash is only a note."""
     extents = [extent for each in found for extent in each.extents]
+    if not extents:
+        return (), []
     try:
-        causes = causes_of(
-            extents,
-            collected,
-            events,
-            counts.began,
-            clients,
-            settings,
-            counts.progress.producers,
-            surroundings.broker_logs(counts.began),
-            counts.kinds(),
-            surroundings.unit,
+        run = RunEvidence(
+            began=counts.began,
+            extents=extents,
+            changes=collected.changes.by_log,
+            events=events,
+            clients=clients,
+            sources=collected.sources,
+            assignments=collected.assignments,
+            application=collected.application,
+            settings=settings,
+            producers=counts.progress.producers,
+            epochs=collected.epochs,
+            logs=surroundings.broker_logs(counts.began),
+            operations=frozenset(counts.kinds()),
+            unit=surroundings.unit,
+            boundaries=boundaries_of(events),
         )
-        return causes, []
+        return derive(run), []
     except Exception as error:
         return (), [crash_note("search for causes", error)]
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from analyzers.catalogue.check import NONE, Bounds, Check
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history import remote
-from analyzers.history.bad_history import BadHistory
 from analyzers.history.run_progress import no_phases
 from analyzers.history.sources import Location, is_uri, name_of
 from analyzers.history.surroundings import NONE as NOTHING_ELSE
 from analyzers.history.surroundings import Surroundings
-from analyzers.history.validate import cut_segments, doubts, run_ids
+from analyzers.history.validate import BadHistory, cut_segments, doubts, run_ids
 from analyzers.judge.failures import without_py4j_log
 from analyzers.judge.isolation import Sessions, judge_isolated
 from analyzers.verdict.exercised import NOTHING

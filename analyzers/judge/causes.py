@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pyspark.sql import Row
 
 from analyzers.causes.application import Application
 from analyzers.causes.cuts import PROOF
-from analyzers.causes.derive import derive
-from analyzers.causes.evidence import Assignment, Change, EpochStart, Extent, RunEvidence, Sample, Source
-from analyzers.causes.explainers.clients import BY_CLIENTS
-from analyzers.causes.explainers.follower_reads import CONSEQUENCES as OF_READS
+from analyzers.causes.evidence import Assignment, Change, EpochStart, Extent, Sample, Source
+from analyzers.causes.explainers.clients_and_settings import BY_CLIENTS
 from analyzers.causes.explainers.group_handover import HANDOVER as OF_GROUPS
+from analyzers.causes.explainers.stale_reads import OF_FOLLOWERS
 from analyzers.facts.members import events
-from analyzers.history.broker_logs import BrokerLogs
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
-from analyzers.history.relative_time import Unit
 from analyzers.judge.applications import applications
 from analyzers.spark.literal import sql_literal
-from analyzers.verdict.cause import Cause
 
 MOST_CHANGES = 20_000
 """Changes of one run that are collected; a run with more has causes derived from those nearest to its findings."""
 
 
 OF_CLIENTS = BY_CLIENTS.explains
+
+T = TypeVar("T")
 
 
 @dataclass(kw_only=True)
@@ -67,7 +66,7 @@ def collect(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[s
     """
     found = {run: {each.anomaly for each in of_run} for run, of_run in extents.items() if of_run}
     changes = _changes(history, {run: extents[run] for run in found})
-    sources = _sources(history, [run for run, names in found.items() if OF_READS & names])
+    sources = _sources(history, [run for run, names in found.items() if OF_FOLLOWERS & names])
     assignments = _assignments(
         history, [run for run, names in found.items() if (OF_GROUPS | OF_CLIENTS) & names]
     )
@@ -103,12 +102,17 @@ def _changes(history: History, extents: Mapping[str, Sequence[Extent]]) -> dict[
     )
     rows = session.sql(_CHANGES, args={"most": MOST_CHANGES}, observations=confined, spans=spans).collect()
     rows.sort(key=lambda row: (row.time, row.node))
-    found: dict[str, Changes] = {}
+    left_out = {row.run: max(0, row.total - MOST_CHANGES) for row in rows}
+    by_run = _by_log(rows, lambda row: Change(before=_sample(row.before), after=_known(row)))
+    return {run: Changes(by_log=by_log, left_out=left_out[run]) for run, by_log in by_run.items()}
+
+
+def _by_log(rows: Iterable[Row], value: Callable[[Row], T]) -> dict[str, dict[str, list[T]]]:
+    """The values of rows with run, topic and partition, by run and log, in their order."""
+    by_run: dict[str, dict[str, list[T]]] = {}
     for row in rows:
-        change = Change(before=_sample(row.before), after=_known(row))
-        of_run = found.setdefault(row.run, Changes(left_out=max(0, row.total - MOST_CHANGES)))
-        of_run.by_log.setdefault(f"{row.topic}-{row.partition}", []).append(change)
-    return found
+        by_run.setdefault(row.run, {}).setdefault(f"{row.topic}-{row.partition}", []).append(value(row))
+    return by_run
 
 
 def _spans(extents: Mapping[str, Sequence[Extent]]) -> Iterator[str]:
@@ -127,14 +131,10 @@ def _spans(extents: Mapping[str, Sequence[Extent]]) -> Iterator[str]:
 
 def _sources(history: History, runs: Collection[str]) -> dict[str, dict[str, list[Source]]]:
     """By run and log, in order of time: where another broker than before served a client that reads for a session."""
-    found: dict[str, dict[str, list[Source]]] = {}
     if not runs:
-        return found
-    rows = history.of_runs(runs).sql(_SOURCES).collect()
-    for row in sorted(rows, key=lambda row: (row.time, row.process)):
-        source = Source(time=row.time, process=row.process, node=row.node)
-        found.setdefault(row.run, {}).setdefault(f"{row.topic}-{row.partition}", []).append(source)
-    return found
+        return {}
+    rows = sorted(history.of_runs(runs).sql(_SOURCES).collect(), key=lambda row: (row.time, row.process))
+    return _by_log(rows, lambda row: Source(time=row.time, process=row.process, node=row.node))
 
 
 def _without_samples(extents: Sequence[Extent], changes: Changes) -> list[tuple[str, int]]:
@@ -155,19 +155,16 @@ def _epochs(
     history: History, logs: Mapping[str, Sequence[tuple[str, int]]]
 ) -> dict[str, dict[str, list[EpochStart]]]:
     """By run and log: where each leader epoch begins, among the records that clients got."""
-    found: dict[str, dict[str, list[EpochStart]]] = {}
     if not logs:
-        return found
+        return {}
     wanted = ", ".join(
         f"({sql_literal(run)}, {sql_literal(topic)}, {partition})"
         for run, of_run in sorted(logs.items())
         for topic, partition in of_run
     )
     rows = history.of_runs(sorted(logs)).sql(_EPOCHS.replace(":logs", wanted)).collect()
-    for row in sorted(rows, key=lambda row: row.leader_epoch):
-        start = EpochStart(epoch=row.leader_epoch, offset=row.offset, time=row.time)
-        found.setdefault(row.run, {}).setdefault(f"{row.topic}-{row.partition}", []).append(start)
-    return found
+    rows.sort(key=lambda row: row.leader_epoch)
+    return _by_log(rows, lambda row: EpochStart(epoch=row.leader_epoch, offset=row.offset, time=row.time))
 
 
 def _assignments(history: History, runs: Collection[str]) -> dict[str, list[Assignment]]:
@@ -194,42 +191,6 @@ def _assignments(history: History, runs: Collection[str]) -> dict[str, list[Assi
 def boundaries_of(faults: Sequence[FaultEvent]) -> list[int]:
     """ns, in order of time: when each fault began. It explains no finding before, and a log may be cut after each."""
     return sorted(each.began for each in faults if each.began is not None)
-
-
-def causes_of(
-    extents: Sequence[Extent],
-    collected: Collected,
-    faults: Sequence[FaultEvent],
-    began: int | None,
-    clients: Mapping[int, str],
-    settings: Mapping[str, str],
-    producers: Mapping[int, Mapping[str, str]],
-    logs: BrokerLogs | None,
-    operations: Collection[str],
-    unit: Unit,
-) -> tuple[Cause, ...]:
-    """The causes of one run's findings; none without findings."""
-    if not extents:
-        return ()
-    return derive(
-        RunEvidence(
-            began=began,
-            extents=extents,
-            changes=collected.changes.by_log,
-            events=faults,
-            clients=clients,
-            sources=collected.sources,
-            assignments=collected.assignments,
-            application=collected.application,
-            settings=settings,
-            producers=producers,
-            epochs=collected.epochs,
-            logs=logs,
-            operations=frozenset(operations),
-            unit=unit,
-            boundaries=boundaries_of(faults),
-        )
-    )
 
 
 def _sample(row: Row | None) -> Sample | None:

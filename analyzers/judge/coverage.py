@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analyzers.history.fault_events import FaultEvent
-from analyzers.history.relative_time import seconds
+from analyzers.history.surroundings import seconds
 from analyzers.judge.around_faults import NOTHING_AROUND
 from analyzers.judge.readers import readers
 from analyzers.judge.tally import Tally
 from analyzers.judge.work_at_faults import described
 from analyzers.verdict.exercised import Exercised, FaultExercised, GroupExercised
-from analyzers.verdict.names import client_names
+from analyzers.verdict.wording import client_names
 
 
 def exercised(run: Tally, events: Sequence[FaultEvent]) -> Exercised:

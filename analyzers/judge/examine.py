@@ -18,20 +18,24 @@ from analyzers.history.fault_events import fault_events
 from analyzers.history.incarnations import by_incarnation, cuts, recreated, topic_changes
 from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, empty_runs, sources
-from analyzers.judge.application_figures import ApplicationFigures, application_figures
-from analyzers.judge.availability import availabilities, measure
 from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
 from analyzers.judge.find import Crashed, Found, find
+from analyzers.judge.measures import (
+    ApplicationFigures,
+    application_figures,
+    availabilities,
+    measure,
+    measured_runs,
+    propagations,
+    spread,
+    stalenesses,
+)
 from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
-from analyzers.judge.propagation import propagations, spread
 from analyzers.judge.scope import lengths, scoped
-from analyzers.judge.staleness import measured_runs, stalenesses
 from analyzers.judge.tally import Tally, tally
 from analyzers.spark.session import is_alive
-from analyzers.verdict.availability import Availability
-from analyzers.verdict.propagation import Propagation
-from analyzers.verdict.staleness import Staleness
+from analyzers.verdict.measures import Availability, Propagation, Staleness
 
 T = TypeVar("T")
 

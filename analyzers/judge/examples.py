@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.history.relative_time import seconds
+from analyzers.history.surroundings import seconds
 
 
 def example_json(anomaly: str, example: Mapping[str, Any], began: int | None) -> dict[str, Any]:

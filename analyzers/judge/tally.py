@@ -24,10 +24,9 @@ from analyzers.facts.fact import (
 from analyzers.facts.steps import DONE
 from analyzers.history.load import History
 from analyzers.history.run_progress import RunProgress
-from analyzers.judge.around_faults import COMMITTED, AroundFault, around_faults
+from analyzers.judge.around_faults import COMMITTED, AroundFault, Replication, around_faults, replication
 from analyzers.judge.compaction import compacted_topics, may_compact, removed_by_compaction
-from analyzers.judge.idle_readers import has_idle_reader
-from analyzers.judge.replication_gaps import Replication, replication
+from analyzers.judge.readers import has_idle_reader
 from analyzers.judge.snapshots import NO_SNAPSHOTS, Snapshots, snapshots
 from analyzers.judge.work_at_faults import ClientAtFault, acts_on_clients, work_at_faults
 from workloads.history.schema import HARNESS, NEMESIS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analyzers.history.fault_events import spoken
-from analyzers.verdict.numbers import require_numbers
+from analyzers.verdict.measures import require_numbers
 
 
 @dataclass(frozen=True, kw_only=True)

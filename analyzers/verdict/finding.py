@@ -1,14 +1,14 @@
-"""A finding: one kind of anomaly in one run."""
+"""What a verdict lists: findings, each of one kind of anomaly, and causes, each with the findings it explains."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 from analyzers.catalogue.anomaly import Severity
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.verdict.numbers import require_numbers
+from analyzers.verdict.measures import require_numbers
 
 SEVERITIES = get_args(Severity)
 """Worst first."""
@@ -56,3 +56,127 @@ class Finding:
     @property
     def severity(self) -> Severity:
         return ANOMALIES[self.anomaly].severity
+
+
+Changes = Literal["setting", "application", "nothing", "unknown"]
+"""What has to be changed so that the findings of a cause do not come again. ``application``: what a client of the
+cluster does. ``nothing``: Kafka does not promise otherwise. ``unknown``: the cause is not determined."""
+
+Kind = Literal[
+    "truncation",
+    "two leaders",
+    "follower reads",
+    "duplicate delivery",
+    "group handover",
+    "application",
+    "removal",
+    "unknown",
+]
+"""What happened, whatever allowed it. Stable: programs that read verdicts refer to it."""
+
+NOT_DETERMINED: Kind = "unknown"
+"""Of findings that nothing explains. In texts, their cause is "not determined"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One line of the story of a cause."""
+
+    time: float | None
+    """s since the run's first operation."""
+    text: str
+    is_fault: bool = False
+    """Whether a fault begins here, from which later steps are counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """A replica dropped the end of its log."""
+
+    node: int
+    log_end: int
+    """Before the cut, exclusive."""
+    offset: int
+    """Where the log ended after the cut, exclusive; at most that, if no sample shows it and findings do."""
+    epoch: int | None
+    """The leader epoch in which the replica last was, as it saw itself."""
+    time: float | None
+    """Of the first sample that shows it, s since the run's first operation."""
+    log: str = ""
+    """Such as ``orders-0``; empty in verdicts of earlier versions, whose causes concern one log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Election:
+    leader: int
+    epoch: int
+    time: float | None
+    """Of the first sample that shows it, s since the run's first operation."""
+    isr: tuple[int, ...] = ()
+    """As the new leader first reported it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """What has to be changed, what happened, and the findings that it explains."""
+
+    kind: Kind
+    name: str = ""
+    """That of its `CauseKind` in `analyzers.causes`, such as ``acks=1``: the findings of a run that one change
+    prevents are one cause. Empty in verdicts of earlier versions, as are the following."""
+    changes: Changes = "unknown"
+    why: str = ""
+    """One line."""
+    change: str = ""
+    """What to try; empty where nothing has to be changed, or where that is not known."""
+    source: str = ""
+    """Where Kafka documents it."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Those on which it depends, as far as the run recorded them."""
+    unrecorded: tuple[str, ...] = ()
+    """Names of the settings on which it depends and that the run did not record."""
+    logs: tuple[str, ...] = ()
+    findings: Mapping[str, int] = field(default_factory=dict)
+    """Anomaly to the number of findings of this cause."""
+    circumstances: tuple[str, ...] = ()
+    """What made it possible, in the words of `analyzers.causes.explainer`."""
+    faults: tuple[str, ...] = ()
+    """The events of the schedule that were active meanwhile."""
+    cuts: tuple[Cut, ...] = ()
+    """The largest first."""
+    election: Election | None = None
+    """The one that replaced the leader whose log was cut; of several, that of the largest cut."""
+    steps: tuple[Step, ...] = ()
+    """In order of time."""
+
+    @property
+    def is_determined(self) -> bool:
+        return self.kind != NOT_DETERMINED
+
+    @property
+    def title(self) -> str:
+        """For a heading."""
+        return (self.name or self.kind) if self.is_determined else "not determined"
+
+    def cuts_of(self, log: str) -> tuple[Cut, ...]:
+        return tuple(cut for cut in self.cuts if cut.log == log or (not cut.log and self.logs == (log,)))
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Cause:
+        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
+        election = data["election"]
+        cause = cls(
+            **dict(data)
+            | {
+                name: tuple(data[name])
+                for name in ("logs", "circumstances", "faults", "unrecorded")
+                if name in data
+            }
+            | {
+                "cuts": tuple(Cut(**each) for each in data["cuts"]),
+                "election": election and Election(**election | {"isr": tuple(election["isr"])}),
+                "steps": tuple(Step(**each) for each in data["steps"]),
+            }
+        )
+        require_numbers("a cause", *(step.time for step in cause.steps), *(cut.time for cut in cause.cuts))
+        return cause

@@ -97,6 +97,11 @@ def _not_after(what: str, exercised: Exercised, is_missing: Callable[[FaultExerc
     return f"no {what} after the end of {each}." if each else None
 
 
+def _unless_ok(counts: Mapping[str, int], sentence: str) -> str | None:
+    """The sentence, with the number of attempts, where none of them succeeded. counts: by completion type."""
+    return None if counts.get("ok", 0) else sentence.format(f"{sum(counts.values()):,}")
+
+
 def _work_at_faults(exercised: Exercised) -> str | None:
     without = [fault for fault in exercised.faults if not fault.met_work]
     if not without:
@@ -109,28 +114,9 @@ def _work_at_faults(exercised: Exercised) -> str | None:
 
 
 def _session_reads(exercised: Exercised) -> str | None:
-    if exercised.session_reads.get("ok", 0):
-        return _not_after("session read was completed", exercised, lambda fault: not fault.reads_after)
-    return f"no session read was completed, of {sum(exercised.session_reads.values()):,}."
-
-
-def _rereads(exercised: Exercised) -> str | None:
-    if exercised.rereads.get("ok", 0):
-        return None
-    return f"no client got again what it had polled before, in {sum(exercised.rereads.values()):,} attempts."
-
-
-def _searches(exercised: Exercised) -> str | None:
-    if exercised.searches.get("ok", 0):
-        return None
-    return f"no leader answered a search by time, of {sum(exercised.searches.values()):,}."
-
-
-def _inspections(exercised: Exercised) -> str | None:
-    if exercised.inspections.get("ok", 0):
-        return None
-    attempts = sum(exercised.inspections.values())
-    return f"no broker described a topic after it knew all changes, in {attempts:,} attempts."
+    return _unless_ok(exercised.session_reads, "no session read was completed, of {}.") or _not_after(
+        "session read was completed", exercised, lambda fault: not fault.reads_after
+    )
 
 
 def _polls_to_the_end(exercised: Exercised) -> str | None:
@@ -176,9 +162,9 @@ def _group_commits(exercised: Exercised) -> str | None:
 
 
 def _copies(exercised: Exercised) -> str | None:
-    if not exercised.copies.get("ok", 0):
-        return f"no copy of a record was acknowledged, of {sum(exercised.copies.values()):,}."
-    return _not_after("copy of a record was acknowledged", exercised, lambda fault: not fault.copies_after)
+    return _unless_ok(exercised.copies, "no copy of a record was acknowledged, of {}.") or _not_after(
+        "copy of a record was acknowledged", exercised, lambda fault: not fault.copies_after
+    )
 
 
 def _deliveries(exercised: Exercised) -> str | None:
@@ -198,17 +184,11 @@ def _deliveries(exercised: Exercised) -> str | None:
     )
 
 
-def _outputs(exercised: Exercised) -> str | None:
-    if not exercised.pipelines.get("ok", 0):
-        return "what the application wrote is not known as a whole."
-    return None if exercised.outputs else "the application wrote nothing."
-
-
 def _snapshots(exercised: Exercised) -> str | None:
     if exercised.snapshots_of_transfers:
         return None
     return (
-        f"no snapshot of all accounts was completed that began after a commit had been acknowledged, of "
+        "no snapshot of all accounts was completed that began after a commit had been acknowledged, of "
         f"{exercised.snapshots:,}."
     )
 
@@ -239,26 +219,10 @@ def _samples_of_leaders(exercised: Exercised) -> str | None:
     return None if exercised.leader_samples else "no leader reported a high watermark and the end of its log."
 
 
-def _samples_of_controllers(exercised: Exercised) -> str | None:
-    return None if exercised.controller_samples else "no answer named an active controller."
-
-
-def _identical_replicas(exercised: Exercised) -> str | None:
-    if exercised.comparisons.get("ok", 0):
-        return None
-    return f"the replicas of no partition could be compared, of {sum(exercised.comparisons.values()):,}."
-
-
-def _samples_of_groups(exercised: Exercised) -> str | None:
-    return None if exercised.group_samples else "no coordinator reported the state of a group."
-
-
-def _samples_of_transactions(exercised: Exercised) -> str | None:
-    return None if exercised.transaction_samples else "no coordinator reported the state of a transaction."
-
-
-def _samples_of_eligible_replicas(exercised: Exercised) -> str | None:
-    return None if exercised.eligible_samples else "no broker named eligible replicas, or an empty ISR."
+def _outputs(exercised: Exercised) -> str | None:
+    if not exercised.pipelines.get("ok", 0):
+        return "what the application wrote is not known as a whole."
+    return None if exercised.outputs else "the application wrote nothing."
 
 
 PROMISES: Mapping[str, Promise] = {
@@ -306,13 +270,17 @@ PROMISES: Mapping[str, Promise] = {
                 "up to where it had been"
             ),
             concerns=lambda exercised: bool(exercised.rereads),
-            missing=_rereads,
+            missing=lambda exercised: _unless_ok(
+                exercised.rereads, "no client got again what it had polled before, in {} attempts."
+            ),
         ),
         Promise(
             name="searches",
             exercised_by="a leader answered a search for the first offset that is not older than a record's time",
             concerns=lambda exercised: bool(exercised.searches),
-            missing=_searches,
+            missing=lambda exercised: _unless_ok(
+                exercised.searches, "no leader answered a search by time, of {}."
+            ),
         ),
         Promise(
             name="polls-to-the-end",
@@ -384,7 +352,10 @@ PROMISES: Mapping[str, Promise] = {
             name="inspections",
             exercised_by="a broker described a topic after it knew all acknowledged changes of topics",
             concerns=lambda exercised: bool(exercised.inspections),
-            missing=_inspections,
+            missing=lambda exercised: _unless_ok(
+                exercised.inspections,
+                "no broker described a topic after it knew all changes, in {} attempts.",
+            ),
         ),
         Promise(
             name="samples-of-every-broker",
@@ -407,21 +378,27 @@ PROMISES: Mapping[str, Promise] = {
             name="samples-of-controllers",
             exercised_by="a broker named the active controller of the quorum, or ZooKeeper had one",
             concerns=lambda exercised: bool(exercised.controller_samples),
-            missing=_samples_of_controllers,
+            missing=lambda exercised: (
+                None if exercised.controller_samples else "no answer named an active controller."
+            ),
             by_default=False,
         ),
         Promise(
             name="identical-replicas",
             exercised_by="the in-sync replicas of a partition were compared after the load",
             concerns=lambda exercised: bool(exercised.comparisons),
-            missing=_identical_replicas,
+            missing=lambda exercised: _unless_ok(
+                exercised.comparisons, "the replicas of no partition could be compared, of {}."
+            ),
             by_default=False,
         ),
         Promise(
             name="samples-of-groups",
             exercised_by="a coordinator reported the state of a group whose name contains the id of the run",
             concerns=lambda exercised: bool(exercised.group_samples),
-            missing=_samples_of_groups,
+            missing=lambda exercised: (
+                None if exercised.group_samples else "no coordinator reported the state of a group."
+            ),
             by_default=False,
         ),
         Promise(
@@ -431,7 +408,9 @@ PROMISES: Mapping[str, Promise] = {
                 "`eligible.leader.replicas.version=1`"
             ),
             concerns=lambda exercised: bool(exercised.eligible_samples),
-            missing=_samples_of_eligible_replicas,
+            missing=lambda exercised: (
+                None if exercised.eligible_samples else "no broker named eligible replicas, or an empty ISR."
+            ),
             by_default=False,
         ),
         Promise(
@@ -441,9 +420,70 @@ PROMISES: Mapping[str, Promise] = {
                 "since Kafka 3.0"
             ),
             concerns=lambda exercised: bool(exercised.transaction_samples),
-            missing=_samples_of_transactions,
+            missing=lambda exercised: (
+                None
+                if exercised.transaction_samples
+                else "no coordinator reported the state of a transaction."
+            ),
             by_default=False,
         ),
     )
 }
 """By name, in the order of documents and verdicts."""
+
+_BY_PROMISE: Mapping[str, tuple[str, ...]] = {
+    # Every run reads its logs to their ends at last: what is acknowledged before that can be missing, or be twice.
+    "acks-after-faults": (
+        "lost-write", "duplicate", "offset-reuse", "monotonic-writes", "nonmonotonic-send", "int-nonmonotonic-send",
+        "int-send-skip", "realtime-order", "overtaken-write", "unavailable", "slow-recovery", "silent-partition",
+    ),
+    "session-reads": ("read-your-writes", "monotonic-reads", "writes-follow-reads"),
+    "rereads": ("inconsistent-offsets",),
+    "searches": ("wrong-offset-for-time",),
+    "polls-to-the-end": (
+        "lost-read", "unseen", "expired", "phantom-read", "foreign-record", "corrupt-record", "poll-skip",
+        "nonmonotonic-poll", "int-poll-skip", "int-nonmonotonic-poll", "stalled-reader",
+    ),
+    "transactions": (
+        "G1a", "torn-transaction", "precommitted-read", "future-read", "zombie-write", "read-above-lso", "G0",
+        "G0-realtime", "G1c-wr", "G1c", "G1c-realtime",
+    ),
+    "group-commits": (
+        "double-ownership", "group-skip", "added-partition-skip", "commit-beyond-polls", "commit-beyond-end",
+        "commit-regression", "unfenced-commit",
+        "excess-duplicates", "orphaned-partition",
+    ),
+    "deliveries": (
+        "queue-lost", "added-queue-skip", "queue-double-holder", "queue-redelivery", "queue-delivery-count",
+        "queue-unfinished",
+    ),
+    "copies": ("lost-copy", "duplicate-copy"),
+    "outputs": (
+        "missing-output", "unprocessed-input", "duplicate-output", "reordered-output", "wrong-aggregate",
+        "invented-output", "standstill",
+    ),
+    "snapshots": ("wrong-total",),
+    "compaction": ("risen-key",),
+    "inspections": ("forgotten-change",),
+    "samples-of-every-broker": (
+        "read-above-watermark", "two-leaders-in-epoch", "leader-outside-isr", "metadata-regression",
+        "metadata-disagreement",
+    ),
+    "samples-of-leaders": (
+        "watermark-above-end", "watermark-regression", "leader-below-watermark", "unclean-truncation",
+        "replica-below-watermark", "unexplained-log-start", "log-start-regression", "acks-below-min-isr",
+    ),
+    "samples-of-controllers": ("controller-conflict", "controller-regression"),
+    "identical-replicas": ("replica-divergence",),
+    "samples-of-groups": (
+        "group-state-conflict", "group-epoch-regression", "unexplained-rebalance", "position-regression",
+    ),
+    "samples-of-eligible-replicas": ("eligible-conflict", "ineligible-leader"),
+    "samples-of-transactions": ("transaction-state-regression", "producer-epoch-regression"),
+}  # fmt: skip
+"""By promise: the anomalies that a run cannot show without it."""
+
+EXERCISED_BY: Mapping[str, str] = {
+    anomaly: promise for promise, anomalies in _BY_PROMISE.items() for anomaly in anomalies
+}
+"""By anomaly."""

@@ -1,4 +1,5 @@
-"""A verdict in full, as text: every finding with its examples, what was exercised, and availability."""
+"""A verdict as text: in one line, and in full with every finding and its examples, what was exercised, and
+availability."""
 
 from __future__ import annotations
 
@@ -8,16 +9,36 @@ from typing import Any
 from analyzers.catalogue.anomaly import Anomaly, Evidence, Number, Span, Value
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.history.fault_events import affected
-from analyzers.history.relative_time import Unit
-from analyzers.verdict.availability import Availability, PhaseAvailability
+from analyzers.history.surroundings import Unit
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
-from analyzers.verdict.headline import headline
-from analyzers.verdict.names import client_name, write_name
-from analyzers.verdict.propagation import Propagation
-from analyzers.verdict.staleness import Staleness
-from analyzers.verdict.wording import TimeScale, count, scale_of, seconds
+from analyzers.verdict.measures import Availability, PhaseAvailability, Propagation, Staleness
+from analyzers.verdict.wording import TimeScale, client_name, count, scale_of, seconds, write_name
 from workloads.history.schema import VALUE_BITS
+
+MOST_NAMED = 4
+"""Anomalies that are named; a terminal's line holds about as many."""
+
+
+def headline(*, run: str, result: str, findings: Sequence[Finding], unknowns: Sequence[str]) -> str:
+    """Such as ``INVALID lost-write ×3,623, offset-reuse ×3,623 (run afd28129)``."""
+    reason = reasons(result=result, findings=findings, unknowns=unknowns)
+    return " ".join([result.upper(), *([reason] if reason else []), f"(run {run})"])
+
+
+def reasons(*, result: str, findings: Sequence[Finding], unknowns: Sequence[str]) -> str:
+    """The anomalies that decide the result, with their counts; for an unknown one also the first sentence. Empty for
+    a valid one."""
+    deciding = [each for each in findings if each.severity == result and not each.allowed]
+    named = ", ".join(f"{each.anomaly} ×{each.count:,}" for each in deciding[:MOST_NAMED])
+    if len(deciding) > MOST_NAMED:
+        named += f" and {count(len(deciding) - MOST_NAMED, 'other')}"
+    if result != "unknown" or not unknowns:
+        return named
+    first = unknowns[0].rstrip(".")
+    more = f" and {count(len(unknowns) - 1, 'more reason')}" if len(unknowns) > 1 else ""
+    return "; ".join([*([named] if named else []), first + more])
+
 
 FIRST = ("value", "other_value", "op", "process", "session", "offset")
 """Evidence that is shown before all other evidence."""

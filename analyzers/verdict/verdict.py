@@ -7,16 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, get_args
 
-from analyzers.history.relative_time import Unit
-from analyzers.verdict.availability import NOT_MEASURED, Availability
-from analyzers.verdict.cause import Cause
+from analyzers.history.surroundings import Unit
 from analyzers.verdict.exercised import NOTHING, Exercised
-from analyzers.verdict.finding import Finding, rank
-from analyzers.verdict.headline import headline
+from analyzers.verdict.finding import Cause, Finding, rank
+from analyzers.verdict.measures import NOT_MEASURED, Availability, Propagation, Staleness
 from analyzers.verdict.promises import not_exercised
-from analyzers.verdict.propagation import Propagation
-from analyzers.verdict.staleness import Staleness
-from analyzers.verdict.text import render
+from analyzers.verdict.text import headline, render
 
 Result = Literal["valid", "invalid", "unknown"]
 

@@ -10,7 +10,7 @@ from _blocks import replaced, table
 
 from analyzers.catalogue.anomaly import FAMILIES, LOG, Anomaly, Evidence
 from analyzers.catalogue.registry import CATALOGUE
-from analyzers.verdict.exercising import EXERCISED_BY
+from analyzers.verdict.promises import EXERCISED_BY
 from tests.support.sightings import PLANTED, SEEN
 
 WIDTH = 118

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from _blocks import replaced, table
 
-from analyzers.causes.registry import KINDS
-from analyzers.causes.without_cause import WITHOUT
+from analyzers.causes.registry import KINDS, WITHOUT
 
 CHANGES = {
     "setting": "a setting",

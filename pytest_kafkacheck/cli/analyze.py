@@ -94,7 +94,7 @@ def analyze(options: argparse.Namespace) -> int:
 
 def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     """scratch: where histories as JSON lines are imported."""
-    from analyzers.verdict.entry import entry
+    from analyzers.verdict.summary import entry
     from pytest_kafkacheck.experiment.judging import judge_all
     from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
     from pytest_kafkacheck.spark import Spark, parse_settings

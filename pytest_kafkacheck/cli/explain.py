@@ -84,7 +84,7 @@ def _explain(options: argparse.Namespace, run: StoredRun, anomaly: str | None, n
 
 def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | None) -> None:
     """The stored verdict, or a new one where there is none."""
-    from analyzers.verdict.entry import entry
+    from analyzers.verdict.summary import entry
     from pytest_kafkacheck.experiment.judging import judge_all
     from pytest_kafkacheck.spark import Spark, parse_settings
 
@@ -127,7 +127,7 @@ def _explain_findings(
     try:
         spark.start()
         from analyzers.catalogue.check import NONE
-        from analyzers.explain.selection import CannotExplain, NoSuchFinding, explanations
+        from analyzers.explain.explain import CannotExplain, NoSuchFinding, explanations
         from pytest_kafkacheck.cli.common.explanation import parts
 
         bounds = run.rules.bounds if run.rules is not None else NONE

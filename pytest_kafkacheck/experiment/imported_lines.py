@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzers.catalogue.registry import require_known
-from analyzers.history.relative_time import Unit
+from analyzers.history.surroundings import Unit
 from analyzers.verdict.promises import require_promises
 from pytest_kafkacheck.errors import UsageError
 from workloads.history.lines.imports import import_lines

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.history.relative_time import seconds
+from analyzers.history.surroundings import seconds
 from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
 from analyzers.judge.live import EITHER, Reported, find_live

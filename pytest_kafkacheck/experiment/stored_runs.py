@@ -13,9 +13,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from analyzers.history import remote
-from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import Location
-from analyzers.history.validate import run_ids
+from analyzers.history.validate import BadHistory, run_ids
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_run
 from pytest_kafkacheck.experiment.judging_rules import JudgingRules

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.verdict.names import client_name, write_name
 from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.wording import client_name, write_name
 from pytest_kafkacheck.report.axis import NANOSECONDS
 from pytest_kafkacheck.report.run_data import RunData
 from workloads.history.schema import VALUE_BITS

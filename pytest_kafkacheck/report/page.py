@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.story import story
 from analyzers.verdict.finding import Finding
-from analyzers.verdict.one_line import one_line
+from analyzers.verdict.summary import one_line
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.report.axis import Axis, clock
 from pytest_kafkacheck.report.cube import Cube, cube

@@ -15,8 +15,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from analyzers.history.fault_events import FaultEvent, fault_events
-from analyzers.verdict.names import client_names
 from analyzers.verdict.verdict import Verdict
+from analyzers.verdict.wording import client_names
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.kept_runs.json_object import json_object

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from analyzers.explain.overview import MOST_LINES, timeline
-from analyzers.history.broker_logs import Clock, log_lines
-from analyzers.verdict.cause import Cause, Step
+from analyzers.history.surroundings import Clock, log_lines
+from analyzers.verdict.finding import Cause, Step
 
 LOG = "log-75c6fe2b-0"
 NOON = 1_795_350_385 * 10**9

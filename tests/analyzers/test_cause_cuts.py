@@ -8,7 +8,7 @@ import pytest
 
 from analyzers.causes.evidence import Change, Extent, Sample
 from analyzers.causes.explainers.truncation import truncations
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Cause
 from tests.support.cause_evidence import (
     FOLLOWS,
     ISOLATED,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.causes.circumstance import ABOVE_HIGH_WATERMARK, LAST_REPLICA, UNCLEAN_ELECTION, UNFLUSHED
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Change, Extent, Sample
+from analyzers.causes.explainer import ABOVE_HIGH_WATERMARK, LAST_REPLICA, UNCLEAN_ELECTION, UNFLUSHED
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Election
+from analyzers.verdict.finding import Election
 from tests.support.cause_evidence import (
     FOLLOWS,
     LOG,

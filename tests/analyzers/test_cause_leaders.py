@@ -8,7 +8,7 @@ import pytest
 
 from analyzers.causes.derive import derive
 from analyzers.causes.words import election_text, fault_steps, leader_before
-from analyzers.verdict.cause import Election
+from analyzers.verdict.finding import Election
 from tests.support.cause_evidence import (
     ISOLATED,
     LOG,

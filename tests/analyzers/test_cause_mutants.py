@@ -7,34 +7,17 @@ from types import ModuleType
 
 import pytest
 
-from analyzers.causes import (
-    application,
-    cuts,
-    derive,
-    evidence,
-    not_determined,
-    records,
-    story,
-    traces,
-    words,
-)
-from analyzers.causes.explainer import Explainer
+from analyzers.causes import application, cuts, derive, evidence, explainer, story, words
+from analyzers.causes.explainer import CauseKind, Explainer
 from analyzers.causes.explainers import (
-    application_words,
-    clients,
-    duplicate_delivery,
-    follower_reads,
+    application_outputs,
+    clients_and_settings,
     group_handover,
-    late_outputs,
     lost_outputs,
-    reordered_outputs,
     repeated_outputs,
-    retention,
+    stale_reads,
     truncation,
-    two_leaders,
 )
-from analyzers.causes.kind import CauseKind
-from analyzers.verdict import since_fault
 from tests.analyzers import (
     test_cause_cuts,
     test_cause_elections,
@@ -52,7 +35,6 @@ from tests.analyzers import (
     test_reordered_outputs,
     test_repeated_outputs,
     test_several_cuts,
-    test_since_fault,
     test_story,
     test_story_of_causes,
 )
@@ -60,32 +42,19 @@ from tests.support.mutation.calls import calls, survivors
 from tests.support.mutation.logic import LOGIC
 from tests.support.mutation.sites import mutants
 
-APPLICATIONS = (
-    application,
-    application_words,
-    late_outputs,
-    lost_outputs,
-    reordered_outputs,
-    repeated_outputs,
-)
+APPLICATIONS = (application, application_outputs, lost_outputs, repeated_outputs)
 """Modules about users' applications."""
 
 OTHERS = (
-    clients,
+    clients_and_settings,
     cuts,
     derive,
-    duplicate_delivery,
     evidence,
-    follower_reads,
+    explainer,
     group_handover,
-    not_determined,
-    records,
-    retention,
-    since_fault,
+    stale_reads,
     story,
-    traces,
     truncation,
-    two_leaders,
     words,
 )
 
@@ -109,13 +78,12 @@ OF_OTHERS = (
     test_causes_of_readers,
     test_causes_of_runs,
     test_several_cuts,
-    test_since_fault,
     test_story,
     test_story_of_causes,
 )
 
-NAMES = {"KINDS", "MOMENTARY", "_of_setting"}
-"""Tables of declarations."""
+NAMES = {"KINDS", "MOMENTARY", "RETRIES", "_of_setting", "by_log"}
+"""Tables of declarations, and what is called only while a module is imported."""
 
 
 def declarations(module: ModuleType) -> set[str]:
@@ -137,19 +105,19 @@ EXPLAINED = {
     "truncation._circumstances: 0 -> 1": "the two samples of an election show one epoch, and an epoch has one leader",
     "truncation._public: cut.before.log_end or 0 -> cut.before.log_end": TYPES,
     "truncation._public: 0 -> 1": TYPES,
-    "two_leaders.two_leaders: each.first or 0 -> each.first": TYPES,
-    "two_leaders.two_leaders: 0 -> 1": TYPES,
-    "two_leaders.two_leaders: each.last or each.first or 0 -> each.last or each.first": TYPES,
-    "two_leaders.two_leaders: 0 -> 1 (#2)": TYPES,
-    "records._has_epochs: each.log or '' -> each.log": TYPES,
+    "stale_reads.two_leaders: each.first or 0 -> each.first": TYPES,
+    "stale_reads.two_leaders: 0 -> 1": TYPES,
+    "stale_reads.two_leaders: each.last or each.first or 0 -> each.last or each.first": TYPES,
+    "stale_reads.two_leaders: 0 -> 1 (#2)": TYPES,
+    "explainer._has_epochs: each.log or '' -> each.log": TYPES,
     "words.in_order: step.time or 0.0 -> step.time": TYPES,
 }
 """Mutants of other modules that change no outcome, with the reason."""
 
 EXPLAINED_OF_APPLICATIONS = {
-    "late_outputs._late_commit: each.time >= made.time -> each.time > made.time": "an output that is sent when "
-    "a late transaction is committed is late itself",
-    "reordered_outputs._swaps: made.offset < rest[-1].made.offset -> made.offset <= rest[-1].made.offset": "two "
+    "application_outputs._late_commit: each.time >= made.time -> each.time > made.time": "an output that is "
+    "sent when a late transaction is committed is late itself",
+    "repeated_outputs._swaps: made.offset < rest[-1].made.offset -> made.offset <= rest[-1].made.offset": "two "
     "records of a partition have two offsets",
 }
 """Of modules about applications."""

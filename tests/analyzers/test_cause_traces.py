@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from analyzers.causes.circumstance import UNCLEAN_ELECTION
+from analyzers.causes.cuts import trace
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import EpochStart, Extent, RunEvidence
-from analyzers.causes.traces import trace
-from analyzers.history.broker_logs import BrokerLogs, Clock, LogLine
+from analyzers.causes.explainer import UNCLEAN_ELECTION
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Cause
+from analyzers.history.surroundings import BrokerLogs, Clock, LogLine
+from analyzers.verdict.finding import Cause
 from tests.support.cause_evidence import ISOLATED, LOG, LOST, S, evidence, extent, fault, texts
 
 DATA = Path(__file__).parents[1] / "data" / "runs"

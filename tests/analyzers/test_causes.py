@@ -8,21 +8,22 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.causes.circumstance import (
+from analyzers.causes.derive import cause_of, derive
+from analyzers.causes.evidence import Assignment, Change, Extent, LogEvidence, RunEvidence
+from analyzers.causes.explainer import (
     ABOVE_HIGH_WATERMARK,
     ELIGIBLE_REPLICA,
     LAST_REPLICA,
     PAUSED_MEMBER,
     UNCLEAN_ELECTION,
+    Explanation,
 )
-from analyzers.causes.derive import cause_of, derive
-from analyzers.causes.evidence import Assignment, Change, Explanation, Extent, LogEvidence, RunEvidence
 from analyzers.causes.explainers.group_handover import HELD
 from analyzers.causes.explainers.truncation import ELECTS
 from analyzers.causes.registry import KINDS
-from analyzers.causes.words import MOMENTARY, WHAT_HAPPENS, WITH_OPTIONS, fault_steps
+from analyzers.causes.words import FAULT_WORDS, MOMENTARY, WITH_OPTIONS, fault_steps
 from analyzers.history.fault_events import RECREATE, FaultEvent
-from analyzers.verdict.cause import NOT_DETERMINED, Cause
+from analyzers.verdict.finding import NOT_DETERMINED, Cause
 from analyzers.verdict.verdict import Verdict, judge
 from nemesis.registry import FAULTS
 from tests.support.cause_evidence import ISOLATED, LOG, S, changes, extent, fault, sample
@@ -337,7 +338,7 @@ def test_causes_survive_json_and_older_verdicts_have_none() -> None:
 
 def test_every_fault_that_causes_name_is_one() -> None:
     """Histories have the names of schedules, such as pause-client."""
-    named = {*WHAT_HAPPENS, *(fault for fault, *_ in WITH_OPTIONS), *HELD, *MOMENTARY, RECREATE, ELECTS}
+    named = {*FAULT_WORDS, *(fault for fault, *_ in WITH_OPTIONS), *HELD, *MOMENTARY, RECREATE, ELECTS}
     assert named <= FAULTS.keys()
     assert {name for name, fault in FAULTS.items() if fault.momentary} == MOMENTARY
     for name, option, value in WITH_OPTIONS:

@@ -14,7 +14,7 @@ from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Extent, RunEvidence
 from analyzers.history.fault_events import fault_events
 from analyzers.judge.applications import _application
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Cause
 from tests.spark.conftest import Story
 from tests.support.stories import failing_applications as failing
 from tests.support.stories.failing_applications import ONE, SINK, S

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.causes.circumstance import PAUSED_MEMBER
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Assignment, Change, Extent, RunEvidence, Source
+from analyzers.causes.explainer import PAUSED_MEMBER
 from analyzers.causes.explainers.group_handover import group_handover
-from analyzers.verdict.cause import NOT_DETERMINED, Cause
+from analyzers.verdict.finding import NOT_DETERMINED, Cause
 from tests.support.cause_evidence import LOG, S, cause_in, changes, extent, fault, sample
 
 HEALTHY = changes(

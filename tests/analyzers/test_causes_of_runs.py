@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
-from analyzers.causes import records
-from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
-from analyzers.causes.derive import derive
+from analyzers.causes import explainer
+from analyzers.causes.derive import derive, not_determined
 from analyzers.causes.evidence import Assignment, RunEvidence
-from analyzers.causes.explainers.duplicate_delivery import by_retries
+from analyzers.causes.explainer import FORMER_MEMBER, PAUSED_MEMBER
+from analyzers.causes.explainers.clients_and_settings import by_retries
 from analyzers.causes.explainers.group_handover import group_handover
-from analyzers.causes.not_determined import not_determined
-from analyzers.causes.without_cause import WITHOUT
+from analyzers.causes.registry import WITHOUT
 from analyzers.causes.words import fault_steps
-from analyzers.history.broker_logs import BrokerLogs, Clock
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import NOT_DETERMINED
-from analyzers.verdict.names import client_name
+from analyzers.history.surroundings import BrokerLogs, Clock
+from analyzers.verdict.finding import NOT_DETERMINED
+from analyzers.verdict.wording import client_name
 from tests.support.cause_evidence import ISOLATED, S, cause_in, extent, fault
 
 
@@ -177,7 +176,7 @@ def test_steps_tell_the_first_and_the_last_finding_and_the_faults_meanwhile() ->
 
 
 UNREAD = BrokerLogs(files={}, clock=Clock(monotonic=0, unix=0, began=0))
-SAMPLES, LOGS, EPOCHS = (each.name for each in (records.SAMPLES, records.BROKER_LOGS, records.EPOCHS))
+SAMPLES, LOGS, EPOCHS = (each.name for each in (explainer.SAMPLES, explainer.BROKER_LOGS, explainer.EPOCHS))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +190,7 @@ SAMPLES, LOGS, EPOCHS = (each.name for each in (records.SAMPLES, records.BROKER_
         ),
         ("poll-skip", {"logs": UNREAD}, f"no fault is recorded; examined: {LOGS}; not recorded: {SAMPLES}"),
         ("duplicate", {"events": [fault("kill", 4, 6)]}, "at work then: kill leader (kill-0)"),
-        ("group-skip", {"assignments": MEMBERS}, f"no fault is recorded; examined: {records.ASSIGNMENTS.name}"),
+        ("group-skip", {"assignments": MEMBERS}, f"no fault is recorded; examined: {explainer.ASSIGNMENTS.name}"),
         ("phantom-read", {}, f"no fault is recorded. {WITHOUT['phantom-read']}"),
     ],
 )  # fmt: skip
@@ -204,8 +203,8 @@ def test_without_a_cause_it_is_said_what_was_looked_at(anomaly: str, more: dict[
 
 
 def test_logs_of_brokers_are_there_if_they_were_kept() -> None:
-    assert records.BROKER_LOGS.are_there(replace(run(), logs=UNREAD), []) is True
-    assert records.BROKER_LOGS.are_there(run(), []) is False
+    assert explainer.BROKER_LOGS.are_there(replace(run(), logs=UNREAD), []) is True
+    assert explainer.BROKER_LOGS.are_there(run(), []) is False
 
 
 def test_four_faults_are_named() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from analyzers.catalogue.anomaly import Anomaly, Evidence, Listing, Moment, Span
 from analyzers.catalogue.registry import CATALOGUE
-from analyzers.explain.selection import _stored
+from analyzers.explain.explain import _stored
 from analyzers.judge.examples import computed_example, example_json
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import judge

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from analyzers.judge.idle_readers import has_idle_reader
+from analyzers.judge.readers import has_idle_reader
 
 SECOND = 10**9
 

@@ -13,7 +13,7 @@ import pytest
 
 from analyzers.causes.application import Application, Commit, Event, Output, Turn
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Cause
 from tests.support.application_evidence import (
     NS,
     SINK,

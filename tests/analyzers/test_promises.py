@@ -1,4 +1,4 @@
-"""What counts as exercised, and the sentences about what is missing. No JVM."""
+"""What counts as exercised, what is missing, and the promise that exercises each check. No JVM."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.judge.readers import readers
 from analyzers.verdict.exercised import (
     NOTHING,
@@ -19,7 +20,15 @@ from analyzers.verdict.exercised import (
     ReaderExercised,
     WorkAtFault,
 )
-from analyzers.verdict.promises import PROMISES, not_exercised, of_default, require_promises, unmet
+from analyzers.verdict.promises import (
+    _BY_PROMISE,
+    EXERCISED_BY,
+    PROMISES,
+    not_exercised,
+    of_default,
+    require_promises,
+    unmet,
+)
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 ISOLATE = FaultExercised(
@@ -377,3 +386,22 @@ def test_a_history_of_another_program_requires_what_it_is_about() -> None:
         page.read_text().partition("## What a history of another program requires")[2].partition("##")[0]
     )
     assert {name for name in PROMISES if f"`{name}`" in section} == left_out
+
+
+WITHOUT_CHECKS = {"acks-during-faults", "work-at-faults"}
+"""One shows that a cluster stays available, for which a bound is needed. The other is about faults, not
+about a check."""
+
+
+def test_every_check_is_exercised_by_one_promise() -> None:
+    named = [name for names in _BY_PROMISE.values() for name in names]
+    assert sorted(named) == sorted(ANOMALIES), "each anomaly of the catalogue, once"
+    assert PROMISES.keys() - WITHOUT_CHECKS == {*EXERCISED_BY.values()}
+
+
+def test_the_document_names_the_promise_of_each_anomaly() -> None:
+    sections = (Path(__file__).parents[2] / "docs" / "anomalies.md").read_text().split('<a id="')[1:]
+    for section in sections:
+        name = section.partition('"')[0]
+        if name in ANOMALIES:
+            assert f"**Exercised.** By [`{EXERCISED_BY[name]}`](promises.md)" in section

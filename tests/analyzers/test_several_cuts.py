@@ -11,7 +11,7 @@ from analyzers.causes.derive import cause_of, derive
 from analyzers.causes.evidence import Change, Extent, RunEvidence, merged
 from analyzers.causes.explainers.truncation import truncations
 from analyzers.judge.causes import boundaries_of
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Cause
 from tests.support.cause_evidence import ISOLATED, LOG, S, changes, extent, fault, sample
 
 TWICE = changes(

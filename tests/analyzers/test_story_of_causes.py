@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from analyzers.causes.story import story
-from analyzers.verdict.cause import Cause, Step
 from analyzers.verdict.exercised import Exercised, FaultExercised, ReaderExercised
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding, Step
 from analyzers.verdict.verdict import judge
 
 

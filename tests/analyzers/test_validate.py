@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analyzers.history import validate_rows
-from analyzers.history.bad_history import BadHistory
-from analyzers.history.validate import run_ids
+from analyzers.history import validate
+from analyzers.history.validate import BadHistory, run_ids
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import RECORDS
 
@@ -47,7 +46,7 @@ ORDERLY = rows(
 def test_processes_are_ordered_independently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(validate_rows, "BATCH", batch)
+    monkeypatch.setattr(validate, "BATCH", batch)
     assert run_ids(history(tmp_path, ORDERLY, **options)) == {"a", "b"}
 
 
@@ -56,7 +55,7 @@ def test_processes_are_ordered_independently(
 def test_a_row_that_goes_back_in_time_is_named_at_any_batch_boundary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, row: int
 ) -> None:
-    monkeypatch.setattr(validate_rows, "BATCH", batch)
+    monkeypatch.setattr(validate, "BATCH", batch)
     rows = [dict(each) for each in ORDERLY]
     rows[row] |= {"invoked": 0}
     with pytest.raises(BadHistory, match=rf"0\.parquet, row {row}: process \d goes back in time"):

@@ -9,13 +9,16 @@ from dataclasses import replace
 
 import pytest
 
-from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
-from analyzers.verdict.cause import Cause, Step
-from analyzers.verdict.entry import entry
 from analyzers.verdict.exercised import Exercised, FaultExercised
-from analyzers.verdict.finding import Finding
-from analyzers.verdict.propagation import Propagation
-from analyzers.verdict.staleness import Staleness
+from analyzers.verdict.finding import Cause, Finding, Step
+from analyzers.verdict.measures import (
+    Availability,
+    LogAvailability,
+    PhaseAvailability,
+    Propagation,
+    Staleness,
+)
+from analyzers.verdict.summary import entry
 from analyzers.verdict.verdict import Verdict, amended, judge
 
 ONE = 1 << 40

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.jepsen.verdict import Judged, Options
+from analyzers.jepsen.analyze import Judged, Options
 from pytest_kafkacheck.cli import main as cli
 
 VALID = Judged(file="a", errors={})

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.verdict.cause import Cause, Step
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding, Step
 from analyzers.verdict.verdict import judge
 
 RECORDED = Path(__file__).parents[1] / "data" / "runs" / "acks_one"

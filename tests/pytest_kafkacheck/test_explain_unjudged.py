@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.explain import selection
+from analyzers.explain import explain
 from analyzers.judge.batch import Judged
 from analyzers.verdict.verdict import judge
 from pytest_kafkacheck import spark
@@ -52,7 +52,7 @@ def test_it_is_judged_for_its_reasons_and_nothing_is_stored(
         copy(RECORDED / name, home / name)
     judged = Judged(home=home, verdicts={"r": judge("r", unknowns=unknowns)})
     monkeypatch.setattr(spark, "Spark", NoSpark)
-    monkeypatch.setattr(selection, "explanations", lambda *_, **__: iter(()))
+    monkeypatch.setattr(explain, "explanations", lambda *_, **__: iter(()))
     monkeypatch.setattr(judging, "judge_batch", lambda *_, **__: [judged])
     assert cli.main(["explain", str(home)]) == cli.AS_EXPECTED
     assert capsys.readouterr().out.splitlines() == lines

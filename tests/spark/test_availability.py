@@ -11,12 +11,17 @@ import pytest
 from analyzers.catalogue.check import Bounds
 from analyzers.facts.registry import FACTS, NEEDS
 from analyzers.judge import examine as analysis
-from analyzers.judge import staleness
+from analyzers.judge import measures
 from analyzers.judge.cycles import find_cycles
-from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability, Standstill
-from analyzers.verdict.one_line import one_line
-from analyzers.verdict.propagation import Propagation
-from analyzers.verdict.staleness import Staleness
+from analyzers.verdict.measures import (
+    Availability,
+    LogAvailability,
+    PhaseAvailability,
+    Propagation,
+    Staleness,
+    Standstill,
+)
+from analyzers.verdict.summary import one_line
 from analyzers.verdict.verdict import Verdict
 from tests.support.stories import standstills
 from tests.support.stories.replication import written
@@ -114,7 +119,7 @@ def test_a_run_that_is_not_asked_for_staleness_has_no_job_for_it(
     def crash(*_: Any) -> Any:
         raise RuntimeError("no memory")
 
-    monkeypatch.setattr(staleness, "session_writes", crash)
+    monkeypatch.setattr(measures, "session_writes", crash)
     verdicts = judged(
         {"own": reading_own_writes(story()), "unstated": reading_own_writes(story(), stated=False)}
     )

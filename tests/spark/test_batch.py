@@ -147,7 +147,7 @@ REPORTS = {
     "availabilities": (examination, "The report on availability crashed: RuntimeError: no memory"),
     "stalenesses": (examination, "The report on staleness crashed: RuntimeError: no memory"),
     "collect": (examination, "The search for causes crashed: RuntimeError: no memory"),
-    "causes_of": (verdicts_of, "The search for causes crashed: RuntimeError: no memory"),
+    "derive": (verdicts_of, "The search for causes crashed: RuntimeError: no memory"),
 }
 """What crashes: its module, and the note."""
 
@@ -171,11 +171,11 @@ def test_causes_that_cannot_be_derived_cost_no_finding(
     spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = write(tmp_path / "run", {"run": isolated_leader(story())})
-    monkeypatch.setattr(verdicts_of, "causes_of", no_memory)
+    monkeypatch.setattr(verdicts_of, "derive", no_memory)
     (judged,) = judge_batch(lambda: spark, [Case(home=home)], checks=[LOST_WRITE])
     verdict = judged.verdicts["run"]
     assert (verdict.result, verdict.causes, verdict.unknowns) == ("invalid", (), ())
-    assert verdict.notes == (REPORTS["causes_of"][1],)
+    assert verdict.notes == (REPORTS["derive"][1],)
 
 
 def test_a_check_that_crashes_leaves_the_causes_of_the_other_findings(

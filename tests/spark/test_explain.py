@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.explain import selection
+from analyzers.explain import explain
 from analyzers.judge.analyze import analyze
 from pytest_kafkacheck.cli import main as cli
 from tests.support.stories.deletions import deleted_past_the_requested_offset
@@ -89,7 +89,7 @@ def test_an_occurrence_of_the_stored_verdict_is_not_looked_for_again(
     looked_for = explained(run, "lost-write/2", capsys=capsys)
     verdict = analyze(spark, [Path(run)])["zombie"]
     (Path(run) / "verdict.json").write_text(verdict.to_json())
-    monkeypatch.delattr(selection, "find")
+    monkeypatch.delattr(explain, "find")
     assert explained(run, "lost-write/2", capsys=capsys) == looked_for
 
 

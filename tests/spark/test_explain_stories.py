@@ -11,8 +11,8 @@ import pytest
 
 from analyzers.catalogue.check import Bounds
 from analyzers.catalogue.registry import bound_checks
-from analyzers.explain.evidence.excerpt import MAX_ROWS
 from analyzers.explain.explain import explain
+from analyzers.explain.rows import MAX_ROWS
 from analyzers.judge.find import find
 from pytest_kafkacheck.cli import main as cli
 from tests.support.stories import groups, owners, transactions

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.history import remote
-from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import sources
+from analyzers.history.validate import BadHistory
 from analyzers.spark.jvm.hadoop_defaults import BUFFER, drop_defaults, restore_defaults
 
 pytestmark = pytest.mark.spark

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from analyzers.jepsen.analyze import analyze
-from analyzers.jepsen.verdict import Options
+from analyzers.jepsen.analyze import Options, analyze
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.jepsen.analyze import analyze
-from analyzers.jepsen.verdict import Judged, Options, judged
+from analyzers.jepsen.analyze import Judged, Options, analyze, judged
 
 pytestmark = [pytest.mark.spark, pytest.mark.shared]
 

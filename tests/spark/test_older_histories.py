@@ -10,10 +10,9 @@ import pytest
 
 from analyzers.history import load as loading
 from analyzers.history import remote
-from analyzers.history.bad_history import BadHistory
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
-from analyzers.history.validate import run_ids
+from analyzers.history.validate import BadHistory, run_ids
 from workloads.history.schema import LATER, TABLES
 
 pytestmark = pytest.mark.spark

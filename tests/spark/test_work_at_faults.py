@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.verdict.one_line import one_line
 from analyzers.verdict.promises import unmet
+from analyzers.verdict.summary import one_line
 from analyzers.verdict.verdict import Verdict
 from tests.support.stories import pipelines
 from tests.support.stories.pipelines import ONE

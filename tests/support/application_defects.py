@@ -16,13 +16,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzers.causes.explainers.application_words import OUTSIDE
-from analyzers.causes.explainers.late_outputs import REVOKED
+from analyzers.causes.explainer import CauseKind
+from analyzers.causes.explainers.application_outputs import OUTSIDE, REVOKED
 from analyzers.causes.explainers.lost_outputs import BEFORE_WORK, IGNORED, TIMER, UNFLUSHED
-from analyzers.causes.explainers.reordered_outputs import OVERLAP
-from analyzers.causes.explainers.repeated_outputs import AFTER_OUTPUT
-from analyzers.causes.kind import CauseKind
-from analyzers.verdict.cause import NOT_DETERMINED
+from analyzers.causes.explainers.repeated_outputs import AFTER_OUTPUT, OVERLAP
+from analyzers.verdict.finding import NOT_DETERMINED
 from nemesis.event import Event
 from pytest_kafkacheck import cut_clients, kill, pause
 from pytest_kafkacheck.experiment.experiment import Experiment

@@ -12,7 +12,7 @@ from analyzers.causes.application import Application, Commit, Event, Input, Outp
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Change, Extent, RunEvidence
 from analyzers.history.fault_events import FaultEvent, Stage
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Cause
 from tests.support.cause_evidence import LOG
 
 SINK = "o"

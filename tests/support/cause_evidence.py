@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from analyzers.causes.derive import cause_of
-from analyzers.causes.evidence import Change, Explanation, Extent, LogEvidence, RunEvidence, Sample
+from analyzers.causes.evidence import Change, Extent, LogEvidence, RunEvidence, Sample
+from analyzers.causes.explainer import Explanation
+from analyzers.causes.explainers.stale_reads import two_leaders
 from analyzers.causes.explainers.truncation import truncations
-from analyzers.causes.explainers.two_leaders import two_leaders
 from analyzers.history.fault_events import FaultEvent, Stage
-from analyzers.verdict.cause import Cause
+from analyzers.verdict.finding import Cause
 
 S = 10**9
 LOG = "t-0"

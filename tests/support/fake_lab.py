@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from analyzers.verdict.cause import Cause
 from analyzers.verdict.exercised import Exercised, FaultExercised
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding
 from analyzers.verdict.verdict import Verdict, judge
 from nemesis.event import Event
 from nemesis.tasks import Task

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analyzers.verdict.cause import Cause, Cut, Step
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Cut, Finding, Step
 from analyzers.verdict.verdict import judge
 from workloads.history.schema import HARNESS, NEMESIS, OBSERVATIONS, OPERATIONS, RECORDS, VALUE_BITS
 

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from analyzers.causes.circumstance import UNCLEAN_ELECTION
+from analyzers.causes.explainer import UNCLEAN_ELECTION
 from analyzers.causes.registry import KINDS
-from analyzers.verdict.cause import Cause, Cut, Election, Step
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Cut, Election, Finding, Step
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck.report.run_data import RunData
 from workloads.history.schema import HARNESS, OBSERVATIONS, OPERATIONS, RECORDS

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from analyzers.causes.circumstance import FORMER_MEMBER, PAUSED_MEMBER
-from analyzers.causes.evidence import Explanation, Extent, RunEvidence
-from analyzers.causes.explainer import Explainer
-from analyzers.causes.kind import CauseKind, first_kind
-from analyzers.causes.records import ASSIGNMENTS
+from analyzers.causes.evidence import Extent, RunEvidence
+from analyzers.causes.explainer import (
+    ASSIGNMENTS,
+    FORMER_MEMBER,
+    PAUSED_MEMBER,
+    CauseKind,
+    Explainer,
+    Explanation,
+    first_kind,
+)
 from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
-from analyzers.verdict.names import client_name
+from analyzers.verdict.finding import Step
+from analyzers.verdict.wording import client_name
 
 HANDOVER = frozenset(
     {

@@ -10,24 +10,20 @@ from math import inf
 from typing import NamedTuple
 
 from analyzers.causes.application import Application, Commit, Event, Habit, Input, habit
-from analyzers.causes.circumstance import BY_TIMER, COMMIT_FIRST, SENDS_FAILED
-from analyzers.causes.evidence import Explanation, RunEvidence
-from analyzers.causes.explainer import Explainer
-from analyzers.causes.explainers.application_words import (
+from analyzers.causes.evidence import RunEvidence
+from analyzers.causes.explainer import BY_TIMER, COMMIT_FIRST, SENDS_FAILED, CauseKind, Explainer, Explanation
+from analyzers.causes.explainers.application_outputs import (
     OUTSIDE,
     RECORDS,
     End,
-    circumstances_of,
     ends_of,
-    explained,
+    explanations,
     offsets,
-    once,
     sink_cuts,
 )
-from analyzers.causes.kind import CauseKind
 from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
+from analyzers.verdict.finding import Step
 from analyzers.verdict.wording import count, seconds
 
 LOST = frozenset({"missing-output"})
@@ -148,17 +144,16 @@ def lost_outputs(run: RunEvidence) -> Iterator[Explanation]:
         return
     usual = habit(application)
     losses = [(loss, _kind(loss, application, usual)) for loss in _losses(application, run)]
-    missing = [(one, loss.commit.time, kind) for loss, kind in losses for one in loss.inputs]
-    for kind, extents in explained(run, LOST, missing):
-        of_kind = [loss for loss, each in losses if each is kind]
-        largest = max(of_kind, key=lambda loss: len(loss.inputs))
-        yield Explanation(
-            kind=kind,
-            extents=extents,
-            circumstances=circumstances_of(kind),
-            steps=[*_steps(largest, kind, usual, run, application.sink)],
-            faults=once(event for loss in of_kind for event in _faults(loss, run)),
-        )
+    yield from explanations(
+        run,
+        LOST,
+        losses,
+        inputs=lambda loss: [(one, loss.commit.time) for one in loss.inputs],
+        story=lambda kind, of_kind: (
+            [*_steps(max(of_kind, key=lambda loss: len(loss.inputs)), kind, usual, run, application.sink)],
+            [event for loss in of_kind for event in _faults(loss, run)],
+        ),
+    )
 
 
 class Passed(NamedTuple):
@@ -202,15 +197,15 @@ def _losses(application: Application, run: RunEvidence) -> Iterator[Loss]:
         stops = (end, application.next_turn(log, commit.time))
         until = min((each.time for each in stops if each is not None), default=inf)
         later = _later(application.inputs[log], commit, until)
-        for places, some in _apart(lost, application, later.keys()):
+        for partitions, of_these in _apart(lost, application, later.keys()):
             yield Loss(
                 log=log,
                 commit=commit,
                 owner=owner,
-                inputs=some,
+                inputs=of_these,
                 began=began,
                 end=end,
-                later=max((later[place] for place in places), default=None),
+                later=max((later[each] for each in partitions), default=None),
                 failures=[each for each in failed[owner] if began <= each.time <= ended],
                 is_all_printed=lines >= passed,
             )

@@ -1,32 +1,31 @@
-"""Repeated outputs: an input was processed twice, by two owners of its partition or by one that began again."""
+"""Repeated outputs, and outputs of one key that changed their order."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from analyzers.causes.application import Application, Input, Turn
-from analyzers.causes.circumstance import SENT_ONCE
-from analyzers.causes.evidence import Explanation, RunEvidence
-from analyzers.causes.explainer import Explainer
-from analyzers.causes.explainers.application_words import (
+from analyzers.causes.application import Application, Input, Output, Turn
+from analyzers.causes.evidence import RunEvidence
+from analyzers.causes.explainer import SENT_IN_ORDER, SENT_ONCE, CauseKind, Explainer, Explanation
+from analyzers.causes.explainers.application_outputs import (
     HOLDING,
     OUTSIDE,
     RECORDS,
-    circumstances_of,
+    REVOKED,
     ends_of,
-    explained,
+    explanations,
     faults_of,
+    late_output,
+    late_work,
     offsets,
-    once,
+    revoked_steps,
 )
-from analyzers.causes.explainers.late_outputs import REVOKED, late_work, revoked_steps
-from analyzers.causes.kind import CauseKind
 from analyzers.causes.words import fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
-from analyzers.verdict.wording import count
+from analyzers.verdict.finding import Step
+from analyzers.verdict.wording import count, seconds
 
 REPEATED = frozenset({"duplicate-output"})
 
@@ -68,13 +67,11 @@ class Break(NamedTuple):
     position: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repeat:
+class Repeat(NamedTuple):
     """times: of the outputs, as far as they are known, in ns; at least two."""
 
     one: Input
     times: Sequence[int]
-    kind: CauseKind
     broken: Break | None
 
 
@@ -82,29 +79,28 @@ def repeated_outputs(run: RunEvidence) -> Iterator[Explanation]:
     application = run.application
     if application is None:
         return
-    repeats = [*_repeats(application, run)]
-    # The finding has the time of the second output by its place in the sink, so that any of these may be it.
-    found = [(each.one, time, each.kind) for each in repeats for time in each.times]
-    for kind, extents in explained(run, REPEATED, found):
-        of_kind = [each for each in repeats if each.kind is kind]
-        steps, faults = _story(kind, of_kind, application, run)
-        yield Explanation(
-            kind=kind, extents=extents, circumstances=circumstances_of(kind), steps=steps, faults=faults
-        )
+    yield from explanations(
+        run,
+        REPEATED,
+        [*_repeats(application, run)],
+        # The finding has the time of the second output by its place in the sink, so that any of these may be it.
+        inputs=lambda repeat: [(repeat.one, time) for time in repeat.times],
+        story=lambda kind, repeats: _story_of_repeats(kind, repeats, application, run),
+    )
 
 
-def _repeats(application: Application, run: RunEvidence) -> Iterator[Repeat]:
+def _repeats(application: Application, run: RunEvidence) -> Iterator[tuple[Repeat, CauseKind]]:
     for one in application.every_input():
         times = [made.time for made in one.outputs if made.time is not None]
         if len(times) < 2:
             continue
         broken = _break(one, times, application, run)
-        kind = _kind(one, times, broken, application, run)
+        kind = _kind_of_repeat(one, times, broken, application, run)
         if kind is not None:
-            yield Repeat(one=one, times=times, kind=kind, broken=broken)
+            yield Repeat(one, times, broken), kind
 
 
-def _kind(
+def _kind_of_repeat(
     one: Input, times: Sequence[int], broken: Break | None, application: Application, run: RunEvidence
 ) -> CauseKind | None:
     if application.positions_are_outside:
@@ -142,7 +138,7 @@ def _break(one: Input, times: Sequence[int], application: Application, run: RunE
     return Break(one.log, time, turn.owner, following, event, text, position)
 
 
-def _story(
+def _story_of_repeats(
     kind: CauseKind, repeats: Sequence[Repeat], application: Application, run: RunEvidence
 ) -> tuple[list[Step], list[FaultEvent]]:
     if kind is REVOKED:
@@ -161,7 +157,7 @@ def _story(
         text = "outputs are in transactions, and positions are committed beside them"
         return [Step(time=began, text=text)], []
     broken, largest = max(by_break.values(), key=lambda each: (each[0].event is not None, len(each[1])))
-    faults = once(each.event for each, _ in by_break.values() if each.event is not None)
+    faults = [each.event for each, _ in by_break.values() if each.event is not None]
     return [*_steps(kind, broken, largest, run)], faults
 
 
@@ -203,4 +199,150 @@ REPEATED_OUTPUTS = Explainer(
     kinds=(OUTSIDE, RETRIED, AFTER_OUTPUT),
     examines=RECORDS,
     explain=repeated_outputs,
+)
+
+
+REORDERED = frozenset({"reordered-output"})
+
+OVERLAP = CauseKind(
+    name="sends of one key overlap",
+    happened="application",
+    changes="application",
+    explains=REORDERED,
+    established="An instance sent the output of a later input of a key before that of an earlier one, and was not "
+    "assigned the partition anew in between; or different producers sent them while the partition had one owner.",
+    why="a partition is read in order, so the work on the first input had not ended when the second was sent: "
+    "threads or queues take inputs of the same key",
+    change="give all inputs of a key (or of a partition) to the same thread or queue, and begin with the next one "
+    "after the send of the one before",
+    source="Kafka documentation, KafkaConsumer: multi-threaded processing",
+)
+IN_FLIGHT = CauseKind(
+    name="several requests in flight without idempotence",
+    circumstance=SENT_IN_ORDER,
+    happened="application",
+    changes="application",
+    explains=REORDERED,
+    established="The outputs were sent in order, without a producer id, and lie in the sink in another order.",
+    why="a request that is retried comes after the one that was sent behind it",
+    change="enable.idempotence=true, or max.in.flight.requests.per.connection=1, in the application's producer",
+    source="Kafka documentation, producer configs: max.in.flight.requests.per.connection",
+)
+
+
+class Placed(NamedTuple):
+    """The first output of an input in a partition of the sink; when it was sent, ns, and in whose turn."""
+
+    one: Input
+    made: Output
+    time: int
+    turn: Turn
+
+
+class Swap(NamedTuple):
+    """The output of `late` lies behind that of `early`, which comes later in the log of the source."""
+
+    late: Placed
+    early: Placed
+
+
+def reordered_outputs(run: RunEvidence) -> Iterator[Explanation]:
+    application = run.application
+    if application is None:
+        return
+    swaps = [
+        (swap, kind)
+        for swap in _swaps(application)
+        if (kind := _kind_of_swap(swap, application, run)) is not None
+    ]
+    yield from explanations(
+        run,
+        REORDERED,
+        swaps,
+        inputs=lambda swap: [(swap.late.one, swap.late.time)],
+        story=lambda kind, of_kind: _story_of_swaps(kind, of_kind, application, run),
+    )
+
+
+def _swaps(application: Application) -> Iterator[Swap]:
+    """Of each overtaken input and partition of the sink, with the next one of its key that overtook it. Not where a
+    time or an owner is unknown."""
+    for inputs in application.inputs.values():
+        waiting: dict[tuple[int, int], list[Placed]] = defaultdict(list)
+        for one in inputs:
+            firsts: dict[int, Output] = {}
+            for made in sorted(one.outputs, key=lambda each: each.offset):
+                firsts.setdefault(made.partition, made)
+            for partition, made in firsts.items():
+                if one.key is None or made.time is None:
+                    continue
+                if (turn := application.owner(one.log, made.time)) is None:
+                    continue
+                placed = Placed(one, made, made.time, turn)
+                # Those that nothing has overtaken yet lie in the order of their inputs.
+                rest = waiting[one.key, partition]
+                while rest and made.offset < rest[-1].made.offset:
+                    late = rest.pop()
+                    yield Swap(late, placed)
+                rest.append(placed)
+
+
+def _kind_of_swap(swap: Swap, application: Application, run: RunEvidence) -> CauseKind | None:
+    late, early = swap
+    if _has_one_sender(swap, application):
+        return OVERLAP
+    if any(late_output(each.one, application, run) for each in swap):
+        return REVOKED
+    if late.turn != early.turn:
+        return None
+    if late.time >= early.time or late.made.producer != early.made.producer:
+        return OVERLAP
+    return IN_FLIGHT if late.made.producer is None else None
+
+
+def _has_one_sender(swap: Swap, application: Application) -> bool:
+    """Whether an instance sent both, the later input first, and was not assigned the partition anew in between. A
+    change of the owner has no part in it then."""
+    late, early = swap
+    sender = application.writers.get(late.made.producer)
+    return (
+        sender is not None
+        and late.made.producer == early.made.producer
+        and late.time >= early.time
+        and not any(
+            turn.owner == sender and early.time < turn.time <= late.time
+            for turn in application.turns[late.one.log]
+        )
+    )
+
+
+def _story_of_swaps(
+    kind: CauseKind, swaps: Sequence[Swap], application: Application, run: RunEvidence
+) -> tuple[list[Step], list[FaultEvent]]:
+    if kind is REVOKED:
+        return revoked_steps([each.one for swap in swaps for each in swap], application, run)
+    late, early = min(swaps, key=lambda swap: swap.late.time)
+    one, other, key = late.one, early.one, f"key-{late.one.key}"
+    if kind is IN_FLIGHT:
+        text = (
+            f"the output of the input at {one.offset:,} of {one.log} ({key}) was sent before that of the input at "
+            f"{other.offset:,}, and lies behind it in {application.sink}-{late.made.partition}"
+        )
+        return [Step(time=run.at(early.time), text=text)], []
+    apart = (late.time - early.time) / 1e9
+    gap = f"{seconds(abs(apart))} {'before' if apart < 0 else 'after'}" if apart else "at the same time as"
+    sender = application.writers.get(late.made.producer, late.turn.owner)
+    also = " and has another producer" if apart < 0 else ""
+    text = (
+        f"two sends of {key} overlapped: the output of the input at {one.offset:,} of {one.log} was sent by "
+        f"{sender} {gap} that of the input at {other.offset:,}, which comes after it{also}"
+    )
+    return [Step(time=run.at(min(late.time, early.time)), text=text)], []
+
+
+REORDERED_OUTPUTS = Explainer(
+    rank=62,
+    kinds=(REVOKED, IN_FLIGHT, OVERLAP),
+    examines=RECORDS,
+    explain=reordered_outputs,
 )

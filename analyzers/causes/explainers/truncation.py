@@ -6,29 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from analyzers.causes.circumstance import (
+from analyzers.causes.cuts import PROOF, LogCut, Trace, election_after, find_cuts, isr_before, trace
+from analyzers.causes.evidence import Extent, LogEvidence, RunEvidence, Sample, merged, span_of
+from analyzers.causes.explainer import (
     ABOVE_HIGH_WATERMARK,
+    BROKER_LOGS,
     ELIGIBLE_REPLICA,
+    EPOCHS,
     LAST_REPLICA,
+    SAMPLES,
     UNCLEAN_ELECTION,
     UNFLUSHED,
-)
-from analyzers.causes.cuts import PROOF, LogCut, election_after, find_cuts, isr_before
-from analyzers.causes.evidence import (
+    CauseKind,
+    Explainer,
     Explanation,
-    Extent,
-    LogEvidence,
-    RunEvidence,
-    Sample,
-    merged,
+    by_log,
+    first_kind,
 )
-from analyzers.causes.explainer import Explainer, by_log
-from analyzers.causes.kind import CauseKind, first_kind
-from analyzers.causes.records import BROKER_LOGS, EPOCHS, SAMPLES
-from analyzers.causes.traces import Trace, trace
 from analyzers.causes.words import MOST_FAULTS, braces, election_text, fault_steps, spread
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Cut, Election, Step
+from analyzers.verdict.finding import Cut, Election, Step
 
 LOSSES = {
     "lost-write": ("acknowledged write", "will be lost"),
@@ -186,9 +183,7 @@ def truncations(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation
 def _traced(evidence: LogEvidence, run: RunEvidence, found: Trace, extents: Sequence[Extent]) -> Explanation:
     """Of a cut that no sample shows."""
     explained, settings = merged(extents), run.settings_of(_losers(extents))
-    first = min((each.first for each in extents if each.first is not None), default=None)
-    last = max((each.last for each in extents if each.last is not None), default=None)
-    events = run.active(first, last)
+    events = run.active(*span_of(extents))
     circumstances = (UNCLEAN_ELECTION,) if found.is_unclean else ()
     return Explanation(
         kind=first_kind(KINDS, circumstances, settings),
@@ -213,7 +208,7 @@ def _explanation(
     largest = _with_what_is_lost(cuts[0], explained)
     election = election_after(evidence.changes, largest.before)
     settings = run.settings_of(_losers(extents))
-    first = min((each.first for each in explained.values() if each.first is not None), default=None)
+    first, _ = span_of(extents)
     events = run.active(first, largest.after.time)
     circumstances = tuple(
         _circumstances(evidence, largest, election, run, explained.get("lost-write"), events)

@@ -12,7 +12,7 @@ from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from analyzers.jepsen.verdict import Judged
+    from analyzers.jepsen.analyze import Judged
 
 SHOWN = 3
 """Examples of each kind of error that are printed; the JSON has more."""
@@ -36,8 +36,7 @@ def add_jepsen_options(analyze: argparse.ArgumentParser) -> None:
 
 def analyze_jepsen(options: argparse.Namespace) -> int:
     """Judge histories by the rules of Jepsen's Kafka checker, print the answers, and write them as JSON."""
-    from analyzers.jepsen.analyze import analyze
-    from analyzers.jepsen.verdict import Options
+    from analyzers.jepsen.analyze import Options, analyze
     from pytest_kafkacheck.spark import Spark, parse_settings
 
     if options.allow:

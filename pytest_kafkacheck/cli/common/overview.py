@@ -7,12 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from analyzers.causes.story import story
-from analyzers.explain.overview import timeline
-from analyzers.explain.time_axis import Moment
-from analyzers.history.broker_logs import Clock
-from analyzers.history.relative_time import Unit
-from analyzers.verdict.since_fault import since_fault
+from analyzers.causes.story import since_fault, story
+from analyzers.explain.overview import Moment, timeline
+from analyzers.history.surroundings import Clock, Unit
 from analyzers.verdict.verdict import Verdict
 from analyzers.verdict.wording import scale_of
 from pytest_kafkacheck.cli.common.table import table

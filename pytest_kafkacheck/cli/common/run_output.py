@@ -40,7 +40,7 @@ def print_text(options: argparse.Namespace, run: Run) -> None:
 
 def write_runs(options: argparse.Namespace, runs: Sequence[Run]) -> None:
     """Write the file of ``--json``, if it was asked for."""
-    from analyzers.verdict.entry import entry
+    from analyzers.verdict.summary import entry
 
     if options.json is not None:
         write_json(options.json, [entry(run.verdict, str(run.path)) for run in runs])

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow.compute as pc
 
-from analyzers.verdict.cause import Cause
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding
 from pytest_kafkacheck.report.axis import clock
 from pytest_kafkacheck.report.lane import Mark, Row, Span, Strip, Tags
 from pytest_kafkacheck.report.lives import anchor

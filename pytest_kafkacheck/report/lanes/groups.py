@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from analyzers.verdict.names import client_name
+from analyzers.verdict.wording import client_name
 from pytest_kafkacheck.report.axis import clock
 from pytest_kafkacheck.report.lane import Mark, Row, Span, Strip, Tags
 from pytest_kafkacheck.report.run_data import RunData

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzers.verdict.names import client_name
+from analyzers.verdict.wording import client_name
 from pytest_kafkacheck.report.axis import clock
 from pytest_kafkacheck.report.drawing import nice_top
 from pytest_kafkacheck.report.lane import Chart, Mark, Row, Series, Span, Strip, Tags

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from analyzers.verdict.availability import Availability, LogAvailability, PhaseAvailability
 from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import Finding
+from analyzers.verdict.measures import Availability, LogAvailability, PhaseAvailability
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck import ConfigMatrix, scenarios
 from pytest_kafkacheck.matrix.cell import Cell

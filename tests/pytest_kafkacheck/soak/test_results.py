@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.verdict.cause import Cause
 from analyzers.verdict.exercised import Exercised, FaultExercised
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.docker import engine

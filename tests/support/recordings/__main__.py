@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from analyzers.history.broker_logs import Clock, log_lines
+from analyzers.history.surroundings import Clock, log_lines
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from tests.support.recordings.experiments import EXPERIMENTS

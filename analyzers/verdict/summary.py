@@ -1,8 +1,10 @@
-"""What a run showed, in one line."""
+"""A verdict in short: one line for people, and one object for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
 from analyzers.verdict.exercised import FaultExercised
 from analyzers.verdict.verdict import Verdict
@@ -36,3 +38,25 @@ def _fault(fault: FaultExercised) -> str:
         return f"{fault.verb} ✗ met no work"
     sign = "✓" if fault.effective and fault.healed else "✗"
     return f"{fault.verb} {sign}{f' {fault.in_flight:,} in flight' if fault.in_flight else ''}"
+
+
+VALID = {"valid": True, "invalid": False, "unknown": "unknown"}
+
+
+def entry(verdict: Verdict, file: str) -> dict[str, Any]:
+    """file: the run's folder. The keys are those that Jepsen uses for the same things."""
+    findings = sorted(verdict.findings, key=lambda finding: finding.anomaly)
+    bad = [each.anomaly for each in findings if each.severity == "invalid" and not each.allowed]
+    return {
+        "file": file,
+        "run": verdict.run,
+        "valid": VALID[verdict.result],
+        "error-types": [each.anomaly for each in findings],
+        "bad-error-types": bad,
+        "errors": {
+            each.anomaly: {"count": each.count, "examples": [dict(example) for example in each.examples]}
+            for each in findings
+        },
+        "unknowns": list(verdict.unknowns),
+        "causes": [asdict(cause) for cause in verdict.causes],
+    }

@@ -1,4 +1,5 @@
-"""How long clients of a run were kept waiting."""
+"""Times that are measured in a run: how long clients waited, how late sessions read their own writes, and how long
+changes of leaders took to reach all brokers."""
 
 from __future__ import annotations
 
@@ -6,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from analyzers.verdict.numbers import require_numbers
+
+def require_numbers(owner: str, *values: object) -> None:
+    """Raise TypeError, naming `owner`, for a value that is neither a number nor None."""
+    for value in values:
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise TypeError(f"a time of {owner}: expected a number or null, got {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,3 +94,67 @@ class Availability:
 
 
 NOT_MEASURED = Availability()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staleness:
+    """Of the acknowledged writes of sessions: from the acknowledgement to when the session first polled the value.
+
+    Times in s; 0 for a value that was polled before the acknowledgement arrived. None if none was polled.
+    """
+
+    writes: int
+    """Acknowledged writes; without those that may have been removed from the beginning of the log."""
+    reads: int
+    """Those of them after which the session completed another read of the partition."""
+    missed: int
+    """Those of them that the first such read did not return."""
+    unseen: int
+    """Writes that the session never polled."""
+    median: float | None = None
+    percentile_90: float | None = None
+    longest: float | None = None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Staleness:
+        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
+        found = cls(**data)
+        require_numbers(
+            "staleness", found.writes, found.reads, found.missed, found.unseen,
+            found.median, found.percentile_90, found.longest,
+        )  # fmt: skip
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Propagation:
+    """Of the leader epochs that began during the run: from the first answer of a broker that named the epoch, to the
+    last first answer of a broker that named it or a later one.
+
+    Times in s. Each is an upper bound, for brokers are asked five to twenty times a second. A broker that did not
+    answer for 2 s before it named the epoch does not count: it was away.
+    """
+
+    changes: int
+    """Leader epochs, each of one partition, that at least two brokers came to name."""
+    open: int
+    """Those of them that some broker which answered until the end had not named."""
+    median: float | None = None
+    """Of those that are not open, as the other times; None if all are."""
+    percentile_90: float | None = None
+    longest: float | None = None
+    topic: str | None = None
+    """Of the change that took longest, as the partition, the epoch and the broker that named it last."""
+    partition: int | None = None
+    leader_epoch: int | None = None
+    node: int | None = None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Propagation:
+        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
+        found = cls(**data)
+        require_numbers(
+            "propagation", found.changes, found.open, found.median, found.percentile_90, found.longest,
+            found.partition, found.leader_epoch, found.node,
+        )  # fmt: skip
+        return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row
@@ -18,9 +18,10 @@ class Excerpt:
     total: int = 0
     """Rows of the whole result."""
 
-    @property
-    def is_cut(self) -> bool:
-        return self.total > len(self.rows)
+    def notes(self, what: str, which: str = "first") -> Iterator[str]:
+        """That only some rows of what it holds are shown; nothing where all are."""
+        if self.total > len(self.rows):
+            yield f"{what}: the {which} {len(self.rows)} of {self.total:,} are shown"
 
 
 def first_rows(rows: DataFrame, order: Sequence[str], *, limit: int = MAX_ROWS) -> Excerpt:
@@ -38,3 +39,17 @@ def nearest_rows(rows: DataFrame, column: str, began: int, ended: int, order: Se
     excerpt = first_rows(rows, [distance, column, *order])
     by_time = sorted(excerpt.rows, key=lambda row: tuple(row[name] for name in order))
     return Excerpt(rows=tuple(by_time), total=excerpt.total)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """A topic-partition."""
+
+    topic: str
+    partition: int
+
+    def rows(self, table: DataFrame) -> DataFrame:
+        return table.where((F.col("topic") == self.topic) & (F.col("partition") == self.partition))
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"

@@ -1,20 +1,150 @@
-"""Late outputs: an instance wrote or committed outputs of a partition that had been given to another one."""
+"""What the explainers of an application's outputs have in common: what ended or held an instance, and outputs that an
+instance wrote or committed of a partition that had been given to another one."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from statistics import mode
+from typing import NamedTuple, TypeVar
 
 from analyzers.causes.application import Application, Input, Turn
-from analyzers.causes.circumstance import LATE_OUTPUTS
-from analyzers.causes.evidence import RunEvidence
-from analyzers.causes.explainers.application_words import ENDING, HOLDING, ends_of
-from analyzers.causes.kind import CauseKind
+from analyzers.causes.cuts import find_cuts
+from analyzers.causes.evidence import Extent, RunEvidence
+from analyzers.causes.explainer import BESIDE_TRANSACTIONS, LATE_OUTPUTS, CauseKind, Explanation, Records
 from analyzers.causes.words import MOST_FAULTS, fault_steps
 from analyzers.history.fault_events import FaultEvent
-from analyzers.verdict.cause import Step
-from analyzers.verdict.wording import count
+from analyzers.verdict.finding import Step
+from analyzers.verdict.wording import client_name, count
+
+T = TypeVar("T")
+
+OUTSIDE = CauseKind(
+    name="positions outside of the transaction",
+    circumstance=BESIDE_TRANSACTIONS,
+    happened="application",
+    changes="application",
+    explains=frozenset({"missing-output", "duplicate-output"}),
+    established="Outputs were written in transactions, and no position was committed in one.",
+    why="positions are not part of the transaction: a crash between it and the commit repeats its outputs, and one "
+    "between the commit and its end loses them",
+    change="send_offsets_to_transaction() (sendOffsetsToTransaction) with the consumer's group metadata, and no "
+    "commit beside it",
+    source="KIP-98 (transactions), KIP-447 (group metadata)",
+)
+
+
+def _has_commits(run: RunEvidence, _: Sequence[Extent]) -> bool:
+    return run.application is not None and any(run.application.commits.values())
+
+
+def _has_owners(run: RunEvidence, _: Sequence[Extent]) -> bool:
+    return run.application is not None and any(run.application.turns.values())
+
+
+RECORDS = (
+    Records(name="commits of the application's group", are_there=_has_commits),
+    Records(name="owners of its partitions", are_there=_has_owners),
+)
+
+ENDING = frozenset({"kill-client", "stop-client"})
+"""Faults that end an instance."""
+
+HOLDING = frozenset({"pause-client", "isolate-app"})
+"""Faults during which a group goes on without an instance that is still alive."""
+
+
+class End(NamedTuple):
+    """What ended an instance. Time in ns. event: None where it ended by itself."""
+
+    time: int
+    text: str
+    event: FaultEvent | None = None
+
+
+def ends_of(owner: str, since: int, run: RunEvidence) -> Iterator[End]:
+    """In order of time."""
+    found = [
+        End(began, f"{owner} is ended", event)
+        for began, event in faults_of(owner, run, ENDING)
+        if began >= since
+    ]
+    if run.application is not None:
+        found += [
+            End(each.time, f"{owner} ended by itself with status {each.status}")
+            for each in run.application.events
+            if each.event == "ended" and each.instance == owner and each.time >= since
+        ]
+    yield from sorted(found, key=lambda each: each.time)
+
+
+def faults_of(owner: str, run: RunEvidence, faults: Collection[str]) -> Iterator[tuple[int, FaultEvent]]:
+    """On an instance, each with the time at which it began, ns."""
+    for event in run.events:
+        names = {client_name(each, run.clients) for each in event.processes}
+        began = event.began if event.took_effect else None
+        if began is not None and event.fault in faults and owner in names:
+            yield began, event
+
+
+def sink_cuts(application: Application, run: RunEvidence) -> list[int]:
+    """ns, when a leader of the sink had lost the end of its log."""
+    logs = [log for log in run.changes if log.rpartition("-")[0] == application.sink]
+    return [cut.after.time for log in logs for cut in find_cuts(run.of_log(log), (), run) if cut.before.leads]
+
+
+def offsets(inputs: Sequence[Input]) -> str:
+    """``the inputs at 385 to 584``, or how many there are between these where some are not among them."""
+    low, high = inputs[0].offset, inputs[-1].offset
+    if low == high:
+        return f"the input at {low:,}"
+    if high - low + 1 == len(inputs):
+        return f"the inputs at {low:,} to {high:,}"
+    return f"{len(inputs):,} inputs at {low:,} to {high:,}"
+
+
+def explanations(
+    run: RunEvidence,
+    anomalies: Collection[str],
+    cases: Sequence[tuple[T, CauseKind]],
+    inputs: Callable[[T], Iterable[tuple[Input, int]]],
+    story: Callable[[CauseKind, Sequence[T]], tuple[Sequence[Step], Sequence[FaultEvent]]],
+) -> Iterator[Explanation]:
+    """One for each kind, with the findings of which it explains the most.
+
+    cases   each with the kind of its cause.
+    inputs  those of a case, each with the time in ns that a finding about it may have.
+    story   the steps and the faults of the cases of one kind.
+    """
+    by_log: dict[str | None, list[tuple[Input, int, CauseKind]]] = defaultdict(list)
+    for case, kind in cases:
+        for one, time in inputs(case):
+            by_log[one.log].append((one, time, kind))
+    by_kind: dict[CauseKind, list[Extent]] = defaultdict(list)
+    for extent in run.extents:
+        if extent.anomaly in anomalies:
+            kinds = [kind for one, time, kind in by_log[extent.log] if _is_in(one, time, extent)]
+            if kinds:
+                by_kind[mode(kinds)].append(extent)
+    for kind, extents in by_kind.items():
+        steps, faults = story(kind, [case for case, of in cases if of is kind])
+        yield Explanation(
+            kind=kind,
+            extents=extents,
+            circumstances=() if kind.circumstance is None else (kind.circumstance,),
+            steps=steps,
+            faults=list({fault.event: fault for fault in faults}.values()),
+        )
+
+
+def _is_in(one: Input, time: int, extent: Extent) -> bool:
+    return _is_between(extent.low, one.offset, extent.high) and _is_between(extent.first, time, extent.last)
+
+
+def _is_between(low: int | None, value: int, high: int | None) -> bool:
+    """Both inclusive; None: without a limit."""
+    return (low is None or low <= value) and (high is None or value <= high)
+
 
 REVOKED = CauseKind(
     name="goes on with a revoked partition",
@@ -156,7 +286,9 @@ def revoked_steps(
 def _late_steps(lates: Sequence[Late], application: Application, run: RunEvidence) -> Iterator[Step]:
     """Of one change of the owner."""
     log, old, turn, *_ = lates[0]
-    written = _written(log, old, turn, application) or [each.time for each in lates if not each.is_commit]
+    written = _times_of_late_outputs(log, old, turn, application) or [
+        each.time for each in lates if not each.is_commit
+    ]
     committed = [each.time for each in lates if each.position is None]
     back = [(each.time, each.position) for each in lates if each.position is not None]
     text = (
@@ -172,7 +304,7 @@ def _late_steps(lates: Sequence[Late], application: Application, run: RunEvidenc
         yield Step(time=run.at(time), text=f"the old owner, {old}, set the position back to {position:,}")
 
 
-def _written(log: str, old: str, turn: Turn, application: Application) -> list[int]:
+def _times_of_late_outputs(log: str, old: str, turn: Turn, application: Application) -> list[int]:
     """ns, of all outputs of the log that the old owner wrote in the turn of the new one."""
     return [
         made.time
