@@ -20,8 +20,7 @@ from nemesis.run import Nemesis
 from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.kafka.broker_release import check_release
-from pytest_kafkacheck.cluster.kafka.follower_reads import check_follower_reads
+from pytest_kafkacheck.cluster.kafka.served_cluster import check_follower_reads, check_release
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.abandoned_topics import delete_abandoned
 from pytest_kafkacheck.experiment.applications.clients import ContainedClients

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from pytest_kafkacheck.cluster.kafka import topics as cluster_topics
-from pytest_kafkacheck.cluster.kafka.topic_state import reported
+from pytest_kafkacheck.cluster.kafka.topics import reported
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import wait_agreement

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.register_file import RegisterFile
+from pytest_kafkacheck.cluster.docker.registers import RegisterFile
 
 
 class TopicRegister:

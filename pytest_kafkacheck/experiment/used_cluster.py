@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from pytest_kafkacheck.cluster.kafka.topic_state import Report
+from pytest_kafkacheck.cluster.kafka.topics import Report
 from workloads.clients.connection import Address
 from workloads.clients.ensemble import Ensemble
 

@@ -13,8 +13,7 @@ from nemesis.generate import Generated
 from nemesis.schedule import Schedule
 from nemesis.suggestion import did_you_mean
 from nemesis.validation import seconds
-from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
-from pytest_kafkacheck.cluster.spec.settings import check_settings
+from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR, check_settings
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from workloads.conformance import check_workload

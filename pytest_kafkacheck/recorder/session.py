@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_kafkacheck.cluster.kafka.topic_state import topic_state
+from pytest_kafkacheck.cluster.kafka.topics import topic_state
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.imported_lines import import_run
 from pytest_kafkacheck.experiment.recovery import log_ends, read_limit, wait_agreement

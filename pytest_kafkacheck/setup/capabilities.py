@@ -11,7 +11,7 @@ from docker.errors import DockerException
 from nemesis.capabilities import OF_APPLICATIONS, lacking
 from nemesis.registry import FAULTS
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
-from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import CapabilityError, InfrastructureError
 from pytest_kafkacheck.setup.write_limit_trial import try_write_limit

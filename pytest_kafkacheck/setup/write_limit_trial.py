@@ -10,9 +10,9 @@ from docker.types import Mount
 
 from nemesis.faults.slow_disk import CLEARLY, measured
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
-from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.containers import execute
+from pytest_kafkacheck.cluster.docker.disk import write_limit
 from pytest_kafkacheck.cluster.docker.images import agent_image
-from pytest_kafkacheck.cluster.docker.write_limit import write_limit
 from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.register_file import RegisterFile
+from pytest_kafkacheck.cluster.docker.registers import RegisterFile
 from pytest_kafkacheck.experiment.abandoned_topics import abandoned
 from pytest_kafkacheck.experiment.topic_register import TopicRegister
 

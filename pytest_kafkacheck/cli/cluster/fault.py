@@ -115,8 +115,7 @@ def _value(text: str) -> Any:
 def _leased(client: Any, name: str, event: Event, security: Security | None) -> Iterator[DockerCluster]:
     """The cluster, for this process alone. Raises UsageError where it does not permit the event."""
     from pytest_kafkacheck.cluster.docker import reaper
-    from pytest_kafkacheck.cluster.docker.attach import attached
-    from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
+    from pytest_kafkacheck.cluster.docker.attach import attached, refuse_changes
     from pytest_kafkacheck.cluster.docker.discovery import names_containers
     from pytest_kafkacheck.cluster.docker.lease import leased
     from pytest_kafkacheck.cluster.docker.reattach import reattach

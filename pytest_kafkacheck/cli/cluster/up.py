@@ -27,9 +27,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker import reaper
     from pytest_kafkacheck.cluster.docker.boot import running
-    from pytest_kafkacheck.cluster.docker.connection_info import connection_info
     from pytest_kafkacheck.cluster.docker.engine import connect, require_image
     from pytest_kafkacheck.cluster.docker.images import image_for
+    from pytest_kafkacheck.cluster.docker.reattach import connection_info
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
     from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 

@@ -24,7 +24,7 @@ from docker.errors import APIError, DockerException
 from pytest_kafkacheck.cluster.docker import container_program, reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.docker.pod import create_pod
+from pytest_kafkacheck.cluster.docker.plan import create_pod
 from pytest_kafkacheck.cluster.spec.member import INTERNAL, PORTS
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.applications.compose_project import ComposeProject, Instance

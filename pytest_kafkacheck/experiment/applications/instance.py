@@ -1,8 +1,8 @@
 """An instance of a user's application in a container, and what faults do to it.
 
-Its network is that of a pod (`pytest_kafkacheck.cluster.docker.pod`), as that of a node is: it keeps its address when
-it is started again, and a cut stays in force. Packets are dropped where they arrive, those of brokers at the pod and
-those of the application at the brokers: a packet that its sender drops is not one that was lost on its way.
+Its network is that of a pod (see `pytest_kafkacheck.cluster.docker.plan`), as that of a node is: it keeps its address
+when it is started again, and a cut stays in force. Packets are dropped where they arrive, those of brokers at the pod
+and those of the application at the brokers: a packet that its sender drops is not one that was lost on its way.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from docker.errors import APIError
 
 from nemesis.effects.lease_table import chain, hits, listing, rules, table
 from nemesis.wait import wait_until
-from pytest_kafkacheck.cluster.docker import container_limits, control_group
+from pytest_kafkacheck.cluster.docker import containers
 from pytest_kafkacheck.cluster.docker.agent import Agent
-from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.workers.standstill import Standstill, State
 
@@ -104,7 +103,7 @@ class AppContainer:
         stands_still = state != "running"
         try:
             if stands_still:
-                pause(self._api, self.name)
+                containers.pause(self._api, self.name)
             elif self.is_paused:
                 self._api.unpause(self.name)
         except APIError as error:
@@ -141,23 +140,23 @@ class AppContainer:
     def limit_cpu(self, cores: float | None) -> None:
         if cores is not None:
             self.wait_running()
-        container_limits.limit_cpu(self._api, self.name, cores)
+        containers.limit_cpu(self._api, self.name, cores)
 
     def cpu_limit(self) -> float | None:
-        return container_limits.cpu_limit(self._api, self.name)
+        return containers.cpu_limit(self._api, self.name)
 
     def throttled(self) -> int:
-        return container_limits.throttled(self._api, self.name)
+        return containers.throttled(self._api, self.name)
 
     def limit_memory(self, spare: int | None) -> None:
         size = None
         if spare is not None:
             self.wait_running()
             size = max(self._memory.used + spare, LEAST_MEMORY)
-        container_limits.limit_memory(self._api, self.name, size, name=self.name)
+        containers.limit_memory(self._api, self.name, size, name=self.name)
 
     def memory(self) -> tuple[int, int | None]:
-        return self._memory.used, container_limits.memory_limit(self._api, self.name)
+        return self._memory.used, containers.memory_limit(self._api, self.name)
 
     def memory_reached(self) -> int:
         return self._memory.reached + bool(self._state["OOMKilled"])
@@ -184,10 +183,10 @@ class AppContainer:
         return state
 
     @property
-    def _memory(self) -> control_group.Memory:
+    def _memory(self) -> containers.Memory:
         """Nothing while it does not run."""
         found = self._api.inspect_container(self.name)
-        return control_group.memory(int(found["State"]["Pid"]), found["Id"]) or control_group.Memory(0, 0)
+        return containers.memory(int(found["State"]["Pid"]), found["Id"]) or containers.Memory(0, 0)
 
     @property
     def _addresses(self) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.connection_info import connection_info
+from pytest_kafkacheck.cluster.docker.reattach import connection_info
 
 Keep = Literal["never", "failed", "always"]
 

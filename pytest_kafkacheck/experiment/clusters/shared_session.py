@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.connection_info import connection_info
-from pytest_kafkacheck.cluster.docker.reattach import reattach
+from pytest_kafkacheck.cluster.docker.reattach import connection_info, reattach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import KafkacheckError
 

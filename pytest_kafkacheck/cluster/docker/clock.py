@@ -3,22 +3,29 @@
 A container has no wall clock of its own. But a process does not ask the kernel for the time: it calls code that the
 kernel maps into its memory, the vDSO. A short-lived container that shares the process ids of the broker's container
 redirects that code. The page docs/clock.md explains the design; clock.pl and clock.S are the implementation.
+
+What time a process has is also read from outside, in `ahead`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from docker.errors import APIError, NotFound
 
-from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
+from nemesis.cluster import Ahead
+from pytest_kafkacheck.cluster.docker.engine import run_with_deadline
 from pytest_kafkacheck.cluster.docker.images import agent_image
+from pytest_kafkacheck.cluster.kafka.waiting import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
 SCRIPT = Path(__file__).with_name("clock.pl").read_text()
@@ -184,3 +191,48 @@ class VirtualClock:
         finally:
             with suppress(NotFound):
                 self._api.remove_container(container, force=True, v=True)
+
+
+# A Java process states its time in the first line of the thread dump that SIGQUIT makes it print. That serves for
+# nodes that append no records for clients: separate controllers, and brokers that do not learn of a new topic,
+# because they are cut off from the controller. A dump is about 100 KB of log, so brokers are asked for an append time
+# first (`kafka.append_time`).
+
+HEAD = re.compile(rb"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\nFull thread dump ", re.MULTILINE)
+
+DUMP_LIMIT = 5.0
+"""Seconds for the process to print the dump."""
+
+RESOLUTION = 1.0
+"""Seconds: the dump has whole seconds, rounded down."""
+
+
+def ahead(api: Any, container: str, *, name: str) -> Ahead:
+    """How far the clock of the process is ahead of this host's. Raises OSError when it prints no dump in time."""
+    earlier = len(_heads(api, container))
+    asked, moment = time.time(), time.monotonic()
+    api.kill(container, signal="SIGQUIT")
+    found: list[bytes] = []
+
+    def missing() -> str | None:
+        found[:] = _heads(api, container)[earlier:]
+        return None if found else "it printed no thread dump"
+
+    try:
+        wait_until(missing, f"the time of {name}", limit=DUMP_LIMIT)
+    except InfrastructureError as error:
+        raise OSError(str(error)) from error
+    answered = time.time()
+    stated = stated_time(found[0])
+    return Ahead(
+        at=moment, least=stated - answered, most=stated + RESOLUTION - asked, source="head of a thread dump"
+    )
+
+
+def stated_time(head: bytes) -> float:
+    """Seconds since 1970. Containers of kafkacheck have no time zone of their own, so the dump is in UTC."""
+    return datetime.strptime(head.decode(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
+
+
+def _heads(api: Any, container: str) -> list[bytes]:
+    return HEAD.findall(bytes(api.logs(container, stdout=True, stderr=True, timestamps=False)))
