@@ -55,7 +55,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.experiment.harness import Harness
-    from pytest_kafkacheck.matrix.run_batch import check_cells, run_cells
+    from pytest_kafkacheck.matrix.batch import check_cells, run_cells
 
     if options.tries < 1:
         raise UsageError(f"--tries {options.tries}: expected 1 or more")

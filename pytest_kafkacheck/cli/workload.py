@@ -68,11 +68,11 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.kafka.run_remains import delete_remains
     from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-    from pytest_kafkacheck.experiment.client_commands import check_client_commands
     from pytest_kafkacheck.experiment.execution import execute
     from pytest_kafkacheck.experiment.experiment import Experiment
     from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
+    from pytest_kafkacheck.experiment.validation import check_client_commands
 
     check_json(options.json)
     workload = make(options.name, options.set)

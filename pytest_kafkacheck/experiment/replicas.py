@@ -25,7 +25,7 @@ from pytest_kafkacheck.cluster.kafka.replica_comparison import (
 )
 from pytest_kafkacheck.cluster.kafka.topics import topic_state
 from pytest_kafkacheck.experiment.operations import OperationLog
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.experiment.recovery import UsedCluster
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, LATEST, metadata, offsets
 from workloads.payload import decode

@@ -22,7 +22,7 @@ from nemesis.tasks import Start, Task, in_thread
 from nemesis.wait import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.late_verdict import LIMIT
+from pytest_kafkacheck.experiment.judging import LATE_LIMIT
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.run import Run
@@ -126,7 +126,7 @@ class _Running:
                 self._between_rounds()
         except KeyboardInterrupt:
             if self._judging is not None:
-                wait_until(self._judging.task.done, limit=LIMIT - since_interrupt())
+                wait_until(self._judging.task.done, limit=LATE_LIMIT - since_interrupt())
             raise
         except Exception:
             with suppress(Exception):

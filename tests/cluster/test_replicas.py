@@ -21,8 +21,8 @@ from pytest_kafkacheck.cluster.kafka import served_cluster, topics
 from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
+from pytest_kafkacheck.experiment.recovery import UsedCluster
 from pytest_kafkacheck.experiment.replicas import METADATA, compare_replicas
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.run import Run
 from workloads.append_log import AppendLog
 from workloads.clients.kafka_python import access
