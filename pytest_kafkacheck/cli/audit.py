@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.audit_options import Stated, add_setting_options, stated
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
     add_directory_option,
     add_security_option,
     add_spark_options,
     security_of,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.matrix_output import matrix_status, print_matrix
-from pytest_kafkacheck.cli.common.progress import say, show
+from pytest_kafkacheck.cli.common.results import (
+    add_json_option,
+    check_json,
+    matrix_status,
+    print_matrix,
+    write_json,
+)
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN, worst
 from pytest_kafkacheck.errors import UsageError
 

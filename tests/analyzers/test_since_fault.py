@@ -11,7 +11,7 @@ from analyzers.verdict.finding import Finding
 from analyzers.verdict.since_fault import since_fault
 from analyzers.verdict.verdict import judge
 from analyzers.verdict.wording import TimeScale
-from pytest_kafkacheck.cli.common.overview import time_line
+from pytest_kafkacheck.cli.common.explanation import time_line
 from tests.support.cause_evidence import evidence
 
 STEPS = (

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.progress import say
-from pytest_kafkacheck.cli.common.spec_options import add_spec_options, spec_fields
+from pytest_kafkacheck.cli.common.console import say
+from pytest_kafkacheck.cli.common.options import add_spec_options, spec_fields
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

@@ -17,7 +17,7 @@ from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import CapabilityError
-from pytest_kafkacheck.setup import write_limit_trial
+from pytest_kafkacheck.setup import capabilities
 from pytest_kafkacheck.setup.capabilities import missing_capabilities, require_capabilities
 from tests.support.fault_run import LONG, Injection, eventually, produce, unproved
 from tests.support.real_cluster import own
@@ -117,7 +117,7 @@ def test_a_limit_that_limits_nothing_is_found_by_measuring(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by the engine's own call, which reports success."""
-    monkeypatch.setattr(write_limit_trial, "write_limit", lambda *_, **__: None)
+    monkeypatch.setattr(capabilities, "write_limit", lambda *_, **__: None)
     assert "it wrote" in str(missing_capabilities(engine, ["throttle"])["throttle"])
 
 
