@@ -34,7 +34,7 @@ from benchmarks.prerequisites import require_images
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.images import image_for
-from pytest_kafkacheck.cluster.docker.launch import Boot
+from pytest_kafkacheck.cluster.docker.plan import Boot
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 

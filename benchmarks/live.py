@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from analyzers.spark.session import fit, spark_session
 from benchmarks.prerequisites import require_java
 from benchmarks.soaked_day import ERA, STEP, Day
-from pytest_kafkacheck.experiment.live import LiveJudge
+from pytest_kafkacheck.experiment.judging import LiveJudge
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
 FLAT = 1.15

@@ -27,9 +27,8 @@ from benchmarks.prerequisites import require_images
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
-from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, compare
-from pytest_kafkacheck.cluster.kafka.settling import wait_settled
-from pytest_kafkacheck.cluster.kafka.stored_batches import batches_of
+from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, batches_of, compare
+from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.kafka_python import access
 from workloads.clients.protocol import Log

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from _blocks import replaced, table
 
+from pytest_kafkacheck.audit.assess import all_rules
 from pytest_kafkacheck.audit.events import EVENTS
-from pytest_kafkacheck.audit.registry import all_rules
 from pytest_kafkacheck.audit.rule import EFFECTS
-from pytest_kafkacheck.matrix.scenario import Layout, Scenario, all_scenarios
+from pytest_kafkacheck.matrix.scenarios import Layout, Scenario, all_scenarios
 
 SHOWN = Layout(replication=3, brokers=3)
 """Three replicas on three brokers."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from _blocks import replaced
 
-from pytest_kafkacheck.cli.common.ci_files import CI
+from pytest_kafkacheck.cli.common.init_files import CI
 
 
 def generate(root: Path) -> dict[Path, str]:

@@ -1,15 +1,15 @@
-"""Applies the rules to a configuration."""
+"""Applies the rules, found by the folder in which they lie, to a configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
 from pytest_kafkacheck.audit.configuration import Configuration
 from pytest_kafkacheck.audit.events import EVENTS
-from pytest_kafkacheck.audit.mend import Mend
-from pytest_kafkacheck.audit.outcome import Outcome
-from pytest_kafkacheck.audit.registry import all_rules
-from pytest_kafkacheck.audit.rule import Effect, Rule, worst
+from pytest_kafkacheck.audit.rule import Effect, Mend, Outcome, Rule, worst
 
 
 def assess(configuration: Configuration, events: Iterable[str] = EVENTS) -> tuple[Outcome, ...]:
@@ -61,3 +61,13 @@ def _with(configuration: Configuration, mends: Iterable[Mend]) -> Configuration:
 
 def _giving(effect: Effect, configuration: Configuration, event: str) -> list[Rule]:
     return [rule for rule in all_rules() if rule.effect == effect and rule.concerns(configuration, event)]
+
+
+PACKAGE = "pytest_kafkacheck.audit.rules"
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """In a fixed order: by file, within it as written."""
+    modules = sorted(found.name for found in iter_modules(import_module(PACKAGE).__path__))
+    return tuple(rule for name in modules for rule in import_module(f"{PACKAGE}.{name}").RULES)

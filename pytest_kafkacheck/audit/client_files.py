@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_kafkacheck.cluster.spec.java_properties import parse_properties
+from pytest_kafkacheck.cluster.spec.client_settings import parse_properties
 from pytest_kafkacheck.errors import UsageError
 
 ACKS = {"all": "all", "-1": "all", "1": 1, "0": 0}

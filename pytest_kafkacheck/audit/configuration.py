@@ -1,11 +1,11 @@
-"""The settings of brokers, a topic and its clients that decide what an event destroys."""
+"""The settings of brokers, a topic and its clients that decide what an event destroys, also in Kafka's own terms."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self, get_args
 
-from pytest_kafkacheck.audit.kafka_version import Version, parse_version
 from pytest_kafkacheck.errors import UsageError
 
 Acks = Literal["all", 1, 0]
@@ -190,3 +190,67 @@ def _whole(name: str, value: object) -> None:
 
 
 __all__ = ["Acks", "Commit", "Configuration", "Mode", "Reset"]
+
+Version = tuple[int, int, int]
+
+
+def parse_version(text: str, *, where: str = "version") -> Version:
+    """(4, 1, 1) from "4.1.1", and (0, 10, 2) from "0.10.2.1": before 1.0, releases had four numbers.
+
+    "4.1" is (4, 1, 0). Raises UsageError.
+    """
+    if not isinstance(text, str) or not re.fullmatch(r"\d{1,3}(\.\d{1,3}){1,3}", text):
+        raise UsageError(f"{where}={text!r}: expected a Kafka release, such as 4.1.1")
+    first, second, third = (*map(int, text.split(".")), 0)[:3]
+    return first, second, third
+
+
+def version_text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+NAMES = {
+    "version": "Kafka",
+    "mode": "metadata",
+    "replication": "replication factor",
+    "min_isr": "min.insync.replicas",
+    "unclean": "unclean.leader.election.enable",
+    "acks": "acks",
+    "idempotence": "enable.idempotence",
+    "elr": "eligible.leader.replicas.version",
+    "flush_messages": "flush.messages",
+    "flush_ms": "flush.ms",
+    "protocol": "inter.broker.protocol.version",
+    "controllers": "controllers",
+    "replicas_in_rack": "replicas in one rack, at most",
+    "client_version": "clients",
+    "commit": "commit",
+    "auto_offset_reset": "auto.offset.reset",
+}
+"""In the order of a listing."""
+
+LEFT_OUT_WHEN_NONE = (
+    "flush_messages",
+    "flush_ms",
+    "protocol",
+    "client_version",
+    "commit",
+    "auto_offset_reset",
+)
+
+
+def value_text(field: str, value: object) -> str:
+    if field == "elr":
+        return str(int(bool(value)))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "not known" if value is None else str(value)
+
+
+def setting_texts(configuration: Configuration) -> dict[str, str]:
+    """Such as {"replication": "replication factor 3"}, without settings that have no say."""
+    return {
+        field: f"{name}{'=' if '.' in name or name == 'acks' else ' '}{value_text(field, value)}"
+        for field, name in NAMES.items()
+        if not ((value := getattr(configuration, field)) is None and field in LEFT_OUT_WHEN_NONE)
+    }

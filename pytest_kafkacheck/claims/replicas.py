@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, compare
-from pytest_kafkacheck.cluster.kafka.stored_batches import batches_of
+from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, batches_of, compare
 
 
 def compared(cluster: DockerCluster, topic: str, nodes: Iterable[int], *, end: int) -> Comparison:

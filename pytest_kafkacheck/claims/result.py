@@ -1,4 +1,4 @@
-"""What one scenario gave in several tries."""
+"""What one scenario gave in several tries, also as a row of a table and as JUnit's XML."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
+from xml.etree import ElementTree
 
 from pytest_kafkacheck.claims.claim import Figure, Outcome, Picture, Scenario
 
@@ -110,3 +111,79 @@ def _text(number: float) -> str:
         if abs(number) < 0.1
         else f"{number:.1f}"
     )
+
+
+HEADINGS = ("id", "scenario", "Kafka", "expected", "outcome", "figures", "s")
+
+
+def row(result: Mapping[str, Any]) -> list[str]:
+    """The seconds are those of the longest try."""
+    tries = result["tries"]
+    shown = ", ".join(f"{name} {value}" for name, value in figures(tries).items())
+    return [
+        result["id"],
+        result["title"],
+        result["case"],
+        result["expected"],
+        rate(tries),
+        shown,
+        f"{max(each['seconds'] for each in tries):.0f}",
+    ]
+
+
+def notes(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each scenario that did not show what is documented: what was seen instead."""
+    return [
+        f"{result['id']} {result['case']}: {each['outcome']}: {each['seen']}"
+        for result in results
+        if result["state"] != "as documented"
+        for each in result["tries"]
+        if each["outcome"] != result["expected"]
+    ]
+
+
+ELEMENTS: dict[State, str] = {
+    "not as documented": "failure",
+    "error": "error",
+    "not exercised": "skipped",
+}
+
+
+def junit_xml(results: Sequence[ScenarioResult]) -> str:
+    """What is not as documented is a failure, an error of a claim's program is one, and what was not exercised is
+    skipped."""
+    states = [each.state for each in results]
+    suite = ElementTree.Element(
+        "testsuite",
+        name="kafkacheck scenarios",
+        tests=str(len(results)),
+        failures=str(states.count("not as documented")),
+        errors=str(states.count("error")),
+        skipped=str(states.count("not exercised")),
+        time=f"{sum(map(_seconds, results)):.1f}",
+    )
+    for each in results:
+        _add_case(suite, each)
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_case(suite: ElementTree.Element, result: ScenarioResult) -> None:
+    claim, case = result.scenario.claim, result.scenario.case
+    element = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=f"{claim.id} {claim.title}",
+        name=case.name,
+        time=f"{_seconds(result):.1f}",
+    )
+    if (tag := ELEMENTS.get(result.state)) is not None:
+        others = [each for each in result.tries if each.outcome != case.expected]
+        problem = ElementTree.SubElement(element, tag, message=others[0].seen)
+        problem.text = "\n".join(f"{each.outcome}, expected {case.expected}: {each.seen}" for each in others)
+
+
+def _seconds(result: ScenarioResult) -> float:
+    return sum(each.seconds for each in result.tries)

@@ -12,18 +12,20 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.evidence_lines import evidence_lines
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.analysis import (
+    add_jepsen_options,
+    analyze_jepsen,
+    evidence_lines,
+    print_schema,
+)
+from pytest_kafkacheck.cli.common.console import say
+from pytest_kafkacheck.cli.common.options import (
     add_directory_option,
     add_spark_options,
     add_verbose_option,
+    run_text,
 )
-from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.lines_schema import print_schema
-from pytest_kafkacheck.cli.common.progress import say
-from pytest_kafkacheck.cli.common.run_argument import run_text
-from pytest_kafkacheck.cli.common.run_output import VERDICTS
+from pytest_kafkacheck.cli.common.results import VERDICTS, add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 

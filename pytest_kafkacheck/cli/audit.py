@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.audit_options import Stated, add_setting_options, stated
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
     add_directory_option,
     add_security_option,
     add_spark_options,
     security_of,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.matrix_output import matrix_status, print_matrix
-from pytest_kafkacheck.cli.common.progress import say, show
+from pytest_kafkacheck.cli.common.results import (
+    add_json_option,
+    check_json,
+    matrix_status,
+    print_matrix,
+    write_json,
+)
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN, worst
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.audit.report import Report
-    from pytest_kafkacheck.matrix.cell_result import CellResult
+    from pytest_kafkacheck.matrix.cell import CellResult
 
 WITHOUT_CLUSTER = (
     "No cluster is needed where options state its settings: --replication 3 --min-isr 2 --acks all --unclean false "
@@ -68,7 +73,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from pytest_kafkacheck.audit.junit import junit_xml
+    from pytest_kafkacheck.audit.report import junit_xml
     from pytest_kafkacheck.cli.common.audit_table import parts
 
     check_json(options.json)
@@ -112,8 +117,8 @@ def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:
     """What clusters with the audited settings showed. Says what cannot be shown."""
     from pytest_kafkacheck.audit.events import BROKER_EVENTS
     from pytest_kafkacheck.experiment.harness import Harness
-    from pytest_kafkacheck.matrix.prove import cells_of
-    from pytest_kafkacheck.matrix.run_batch import check_cells, run_cells
+    from pytest_kafkacheck.matrix.batch import check_cells, run_cells
+    from pytest_kafkacheck.matrix.matrix import cells_of
 
     proofs = [cells_of(subject, options.prove or BROKER_EVENTS) for subject in report.subjects]
     cells = tuple(dict.fromkeys(cell for proof in proofs for cell in proof.cells))
@@ -137,7 +142,7 @@ def _report(options: argparse.Namespace) -> Report:
 
 
 def _read(options: argparse.Namespace, said: Stated) -> Report:
-    from pytest_kafkacheck.audit.live.asking import asking
+    from pytest_kafkacheck.audit.live.brokers import asking
     from pytest_kafkacheck.audit.live.read import read_report
     from pytest_kafkacheck.audit.report import Problem
     from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
@@ -175,8 +180,7 @@ def _read(options: argparse.Namespace, said: Stated) -> Report:
 
 def offline(said: Stated) -> Report:
     """From options alone. Raises UsageError where these say too little."""
-    from pytest_kafkacheck.audit.report import Report
-    from pytest_kafkacheck.audit.subject import Subject
+    from pytest_kafkacheck.audit.report import Report, Subject
 
     if "replication" not in said.settings:
         raise UsageError(

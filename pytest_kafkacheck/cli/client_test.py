@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import add_security_option, security_of
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.console import say
+from pytest_kafkacheck.cli.common.options import add_security_option, security_of
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.harness_options import add_directory_option
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.run_argument import RUN_HELP
+from pytest_kafkacheck.cli.common.options import RUN_HELP, add_directory_option
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
-from pytest_kafkacheck.kept_runs.figure_text import NAMES, figure_text
+from pytest_kafkacheck.kept_runs.figures import NAMES, figure_text
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.kept_runs.comparison import Comparison
+    from pytest_kafkacheck.kept_runs.figures import Comparison
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +25,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     """Status 0 whatever differs: this command does not judge."""
-    from pytest_kafkacheck.kept_runs.comparison import compare
-    from pytest_kafkacheck.kept_runs.find import find_one
+    from pytest_kafkacheck.kept_runs.figures import compare
+    from pytest_kafkacheck.kept_runs.run_summary import find_one
 
     check_json(options.json)
     found = compare(find_one(options.one, options.dir), find_one(options.other, options.dir))
@@ -39,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _print(found: Comparison) -> None:
-    from pytest_kafkacheck.cli.common.table import table
+    from pytest_kafkacheck.cli.common.console import table
 
     one, other = found.runs
     headings = ("", f"{one.name} ({one.run})", f"{other.name} ({other.run})")

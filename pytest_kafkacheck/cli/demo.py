@@ -6,14 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
     add_harness_options,
     add_spark_options,
     harness_options,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
-from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.run_output import VERDICTS, write_runs
+from pytest_kafkacheck.cli.common.results import VERDICTS, add_json_option, check_json, write_runs
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 if TYPE_CHECKING:

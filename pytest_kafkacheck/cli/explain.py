@@ -8,11 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.harness_options import add_spark_options
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.progress import say
-from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_text
+from pytest_kafkacheck.cli.common.console import console, say
+from pytest_kafkacheck.cli.common.options import add_run_argument, add_spark_options, run_text
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -103,10 +101,10 @@ def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | 
 
 
 def _print_overview(verdict: Verdict, run: StoredRun, out: Console) -> None:
-    from pytest_kafkacheck.cli.common.overview import parts
+    from pytest_kafkacheck.cli.common.explanation import verdict_parts
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
-    for part in parts(verdict, RunDirectory(Path(run.home))):
+    for part in verdict_parts(verdict, RunDirectory(Path(run.home))):
         out.print(part, markup=False, soft_wrap=isinstance(part, str))
 
 

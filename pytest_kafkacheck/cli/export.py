@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_folder
+from pytest_kafkacheck.cli.common.options import add_run_argument, run_folder
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

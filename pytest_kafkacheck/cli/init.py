@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.ci_files import CI
-from pytest_kafkacheck.cli.common.first_files import TEST
+from pytest_kafkacheck.cli.common.init_files import CI, TEST
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

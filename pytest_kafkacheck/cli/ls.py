@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.harness_options import add_directory_option
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
+from pytest_kafkacheck.cli.common.options import add_directory_option
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from pytest_kafkacheck.cli.command import Command, discover, examples
-from pytest_kafkacheck.cli.common.brief_logs import brief_logs
+from pytest_kafkacheck.cli.common.console import brief_logs
 from pytest_kafkacheck.cli.exit_status import (
     AS_EXPECTED,
     INFRASTRUCTURE,

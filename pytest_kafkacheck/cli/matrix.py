@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
     add_directory_option,
     add_spark_options,
+    bound_values,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.json_output import write_json
-from pytest_kafkacheck.cli.common.matrix_output import add_matrix_outputs, check_matrix_outputs, write_matrix
-from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.python_file import bound_values
+from pytest_kafkacheck.cli.common.results import (
+    add_matrix_outputs,
+    check_matrix_outputs,
+    write_json,
+    write_matrix,
+)
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -55,7 +59,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.experiment.harness import Harness
-    from pytest_kafkacheck.matrix.run_batch import check_cells, run_cells
+    from pytest_kafkacheck.matrix.batch import check_cells, run_cells
 
     if options.tries < 1:
         raise UsageError(f"--tries {options.tries}: expected 1 or more")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.run_argument import add_run_argument
+from pytest_kafkacheck.cli.common.options import add_run_argument
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 
@@ -23,7 +23,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.kept_runs.archive import pack
-    from pytest_kafkacheck.kept_runs.find import find_one
+    from pytest_kafkacheck.kept_runs.run_summary import find_one
 
     run = find_one(options.run, options.dir).path.resolve()
     file = options.output or Path(f"{run.name}.tar.gz")

@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
+    RUN_HELP,
     add_harness_options,
     add_spark_options,
     add_verbose_option,
     harness_options,
+    run_folder,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
-from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.run_argument import RUN_HELP, run_folder
-from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs, report_failure
+from pytest_kafkacheck.cli.common.results import (
+    VERDICTS,
+    add_json_option,
+    check_json,
+    print_runs,
+    report_failure,
+)
 from pytest_kafkacheck.cli.exit_status import status
 
 

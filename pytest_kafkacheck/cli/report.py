@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import add_directory_option
-from pytest_kafkacheck.cli.common.run_argument import RUN_HELP, run_folder
+from pytest_kafkacheck.cli.common.options import RUN_HELP, add_directory_option, run_folder
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

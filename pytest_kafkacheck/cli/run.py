@@ -7,16 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
     add_harness_options,
     add_spark_options,
     add_verbose_option,
+    bound_values,
     harness_options,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
-from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.python_file import bound_values
-from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_text, report_failure, write_runs
+from pytest_kafkacheck.cli.common.results import (
+    VERDICTS,
+    add_json_option,
+    check_json,
+    print_text,
+    report_failure,
+    write_runs,
+)
 from pytest_kafkacheck.cli.exit_status import status, worst
 from pytest_kafkacheck.errors import UsageError
 

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import console, say, show
+from pytest_kafkacheck.cli.common.options import (
     add_directory_option,
     add_spark_options,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.progress import say, show
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN, worst
 from pytest_kafkacheck.errors import UsageError
 
@@ -78,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _draw(folder: Path, result: ScenarioResult) -> None:
-    from pytest_kafkacheck.report.static import picture
+    from pytest_kafkacheck.report.render import picture
 
     drawn = result.picture
     if drawn is not None:
@@ -101,9 +100,8 @@ def _list(options: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
 
 def write_results(options: argparse.Namespace, results: Sequence[ScenarioResult]) -> int:
     """Print the table, write the file, and return the exit status."""
-    from pytest_kafkacheck.claims.junit import junit_xml
-    from pytest_kafkacheck.claims.table import HEADINGS, notes, row
-    from pytest_kafkacheck.cli.common.table import table
+    from pytest_kafkacheck.claims.result import HEADINGS, junit_xml, notes, row
+    from pytest_kafkacheck.cli.common.console import table
 
     in_order = sorted(results, key=lambda result: result.scenario.claim.order)
     data = [result.to_json() for result in in_order]

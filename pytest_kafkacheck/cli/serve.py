@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import add_directory_option
+from pytest_kafkacheck.cli.common.options import add_directory_option
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

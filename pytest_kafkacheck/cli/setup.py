@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.console import say
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 

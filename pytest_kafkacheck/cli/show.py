@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.run_argument import add_run_argument
+from pytest_kafkacheck.cli.common.options import add_run_argument
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
-from pytest_kafkacheck.kept_runs.figure_text import NAMES, figure_text
+from pytest_kafkacheck.kept_runs.figures import NAMES, figure_text
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.kept_runs.run_summary import RunSummary
@@ -26,7 +26,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     """Status 0 whatever the verdict: this command does not judge."""
     from pytest_kafkacheck.kept_runs.figures import figures
-    from pytest_kafkacheck.kept_runs.find import find_one
+    from pytest_kafkacheck.kept_runs.run_summary import find_one
 
     check_json(options.json)
     run = find_one(options.run, options.dir)

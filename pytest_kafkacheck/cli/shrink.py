@@ -6,10 +6,14 @@ import argparse
 import math
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import add_spark_options, spark_options
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_folder
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
+    add_run_argument,
+    add_spark_options,
+    run_folder,
+    spark_options,
+)
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
     add_directory_option,
     add_spark_options,
+    bound_values,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
-from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.python_file import bound_values
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKNOWN
 from pytest_kafkacheck.errors import UsageError
 
@@ -141,8 +141,8 @@ def _limits(options: argparse.Namespace) -> Limits:
 
 def _plan(options: argparse.Namespace) -> tuple[str, Soak]:
     """Its name, and the plan. Raises UsageError."""
-    from pytest_kafkacheck.soak.narrow import with_client, with_faults, with_versions
-    from pytest_kafkacheck.soak.presets import PRESETS as PLANS
+    from pytest_kafkacheck.soak.plan import PRESETS as PLANS
+    from pytest_kafkacheck.soak.plan import with_client, with_faults, with_versions
 
     if (options.file is None) == (options.preset is None):
         raise UsageError(f"expected either a file that binds a Soak, or --preset {'|'.join(PLANS)}")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.harness_options import add_directory_option
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
+from pytest_kafkacheck.cli.common.options import add_directory_option
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.kept_runs.figure_text import NAMES, figure_text
+from pytest_kafkacheck.kept_runs.figures import NAMES, figure_text
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.kept_runs.trend import Trend
+    from pytest_kafkacheck.kept_runs.figures import Trend
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +30,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     """Status 0 whatever the verdicts: this command does not judge."""
+    from pytest_kafkacheck.kept_runs.figures import of_test, trend
     from pytest_kafkacheck.kept_runs.run_summary import runs_in
-    from pytest_kafkacheck.kept_runs.trend import of_test, trend
 
     check_json(options.json)
     runs = runs_in(options.dir)
@@ -53,8 +53,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _print(found: Trend) -> None:
-    from pytest_kafkacheck.cli.common.table import table
-    from pytest_kafkacheck.kept_runs.trend import SHOWN
+    from pytest_kafkacheck.cli.common.console import table
+    from pytest_kafkacheck.kept_runs.figures import SHOWN
 
     names = {run.name for run in found.runs}
     headings = [

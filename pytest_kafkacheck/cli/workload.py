@@ -11,7 +11,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import (
+from pytest_kafkacheck.cli.common.console import say, show
+from pytest_kafkacheck.cli.common.options import (
     add_directory_option,
     add_security_option,
     add_spark_options,
@@ -19,9 +20,13 @@ from pytest_kafkacheck.cli.common.harness_options import (
     security_of,
     spark_options,
 )
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json
-from pytest_kafkacheck.cli.common.progress import say, show
-from pytest_kafkacheck.cli.common.run_output import VERDICTS, print_runs, report_failure
+from pytest_kafkacheck.cli.common.results import (
+    VERDICTS,
+    add_json_option,
+    check_json,
+    print_runs,
+    report_failure,
+)
 from pytest_kafkacheck.cli.exit_status import status
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.workload_names import WORKLOAD_NAMES
@@ -68,11 +73,11 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.kafka.run_remains import delete_remains
     from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-    from pytest_kafkacheck.experiment.client_commands import check_client_commands
     from pytest_kafkacheck.experiment.execution import execute
     from pytest_kafkacheck.experiment.experiment import Experiment
     from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
+    from pytest_kafkacheck.experiment.validation import check_client_commands
 
     check_json(options.json)
     workload = make(options.name, options.set)

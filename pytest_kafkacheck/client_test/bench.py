@@ -1,15 +1,18 @@
-"""What rules get: processes of the client, topics, and what the brokers have stored, as another library reads it."""
+"""A rule of the protocol, and what it gets: processes of the client, topics, and what the brokers have stored.
+
+What is stored is read by another library.
+"""
 
 from __future__ import annotations
 
 import queue
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from pytest_kafkacheck.client_test.broken import Broken, expect
 from workloads.clients.command import settings
 from workloads.clients.command.hello import Hello
 from workloads.clients.command.messages import Done, Refusal
@@ -240,3 +243,29 @@ def encoded(text: str) -> str:
 
 def decoded(text: str | None) -> bytes | None:
     return None if text is None else b64decode(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """name   on the command line.
+    says   what the client has to do, in one clause.
+    needs  capabilities without which the rule does not apply.
+    release  the first release of the brokers to which it applies.
+    test   raises Broken, Refusal or ClientFailure.
+    """
+
+    name: str
+    says: str
+    test: Callable[[Bench], None]
+    needs: Collection[str] = ()
+    release: tuple[int, int] = (0, 0)
+
+
+class Broken(Exception):
+    """The text says what the client did, and what was expected."""
+
+
+def expect(is_kept: bool, text: str) -> None:
+    """Raises Broken with the text unless the rule is kept."""
+    if not is_kept:
+        raise Broken(text)

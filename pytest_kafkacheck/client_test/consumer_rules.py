@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_kafkacheck.client_test.bench import Bench
-from pytest_kafkacheck.client_test.broken import expect
-from pytest_kafkacheck.client_test.rule import Rule
+from pytest_kafkacheck.client_test.bench import Bench, Rule, expect
 
 NEEDS = ("producer", "consumer")
 COUNT = 300

@@ -6,9 +6,7 @@ import time
 from functools import partial
 from typing import Any
 
-from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Started
-from pytest_kafkacheck.client_test.broken import Broken, expect
-from pytest_kafkacheck.client_test.rule import Rule
+from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Broken, Rule, Started, expect
 
 COMMIT: dict[str, Any] = {"timeout_ms": 4000, "limit": 4.0}
 CLOSE: dict[str, Any] = {"timeout_ms": 5000, "limit": 5.0}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pytest_kafkacheck.client_test.bench import LIMIT, Bench, opened
-from pytest_kafkacheck.client_test.broken import expect
-from pytest_kafkacheck.client_test.rule import Rule
+from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Rule, expect, opened
 from workloads.clients.command import settings
 from workloads.clients.command.messages import Refusal
 from workloads.clients.connection import Address

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from pytest_kafkacheck.client_test.bench import Bench, Started, Stored, decoded, encoded, records
-from pytest_kafkacheck.client_test.broken import expect
-from pytest_kafkacheck.client_test.rule import Rule
+from pytest_kafkacheck.client_test.bench import (
+    Bench,
+    Rule,
+    Started,
+    Stored,
+    decoded,
+    encoded,
+    expect,
+    records,
+)
 from workloads.clients.command.messages import Done
 
 COUNT = 400

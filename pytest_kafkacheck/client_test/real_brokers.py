@@ -11,7 +11,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.client_test.bench import Stored
 from pytest_kafkacheck.cluster.kafka import topics
-from pytest_kafkacheck.cluster.kafka.broker_release import broker_release
+from pytest_kafkacheck.cluster.kafka.served_cluster import broker_release
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.outputs import OutputConsumer

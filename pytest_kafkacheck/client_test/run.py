@@ -13,9 +13,7 @@ from pytest_kafkacheck.client_test import (
     share_rules,
     transaction_rules,
 )
-from pytest_kafkacheck.client_test.bench import Bench, Brokers
-from pytest_kafkacheck.client_test.broken import Broken
-from pytest_kafkacheck.client_test.rule import Rule
+from pytest_kafkacheck.client_test.bench import Bench, Broken, Brokers, Rule
 from workloads.clients.client_failure import ClientFailure
 from workloads.clients.command.hello import Hello
 from workloads.clients.command.messages import Refusal

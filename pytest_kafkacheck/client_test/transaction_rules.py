@@ -6,9 +6,7 @@ from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.client_test.bench import Bench, Started, records
-from pytest_kafkacheck.client_test.broken import expect
-from pytest_kafkacheck.client_test.rule import Rule
+from pytest_kafkacheck.client_test.bench import Bench, Rule, Started, expect, records
 from workloads.clients.command.messages import Refusal
 
 NEEDS = ("transactions",)

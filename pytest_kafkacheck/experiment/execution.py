@@ -20,31 +20,24 @@ from nemesis.run import Nemesis
 from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.kafka.broker_release import check_release
-from pytest_kafkacheck.cluster.kafka.follower_reads import check_follower_reads
+from pytest_kafkacheck.cluster.kafka.served_cluster import check_follower_reads, check_release
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.experiment.abandoned_topics import delete_abandoned
-from pytest_kafkacheck.experiment.applications.clients import ContainedClients
 from pytest_kafkacheck.experiment.applications.containers import (
     as_workers,
     contained,
     containers,
     require_cluster,
 )
-from pytest_kafkacheck.experiment.applications.instance import AppContainer
+from pytest_kafkacheck.experiment.applications.instance import AppContainer, ContainedClients
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from pytest_kafkacheck.experiment.clients import WorkerClients
-from pytest_kafkacheck.experiment.environment import write_environment, write_layout
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.operations import OperationLog
-from pytest_kafkacheck.experiment.recovery import Ends, log_ends, read_limit, wait_agreement
+from pytest_kafkacheck.experiment.operations import OperationLog, Steps, write_environment, write_layout
+from pytest_kafkacheck.experiment.recovery import Ends, UsedCluster, log_ends, read_limit, wait_agreement
 from pytest_kafkacheck.experiment.replicas import compare_replicas
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.run_status import RunStatus
-from pytest_kafkacheck.experiment.run_topics import RunTopics
-from pytest_kafkacheck.experiment.steps import Steps
-from pytest_kafkacheck.experiment.topic_register import TopicRegister
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.experiment.run_topics import RunTopics, TopicRegister, delete_abandoned
 from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted

@@ -1,4 +1,7 @@
-"""Running experiments: from the check of what is asked for to the verdict."""
+"""Running experiments: from the check of what is asked for to the verdict.
+
+About how many records the history of a run will have, so that Spark can be warmed up for them.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,22 @@ from pytest_kafkacheck.cluster.docker import own_faults
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.applications.check import check_containers, needed_of_engine
-from pytest_kafkacheck.experiment.client_commands import check_client_commands
+from pytest_kafkacheck.experiment.applications.containers import check_containers, needed_of_engine
 from pytest_kafkacheck.experiment.clusters.choose import choose_source
-from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
-from pytest_kafkacheck.experiment.clusters.keeper import Keep
-from pytest_kafkacheck.experiment.clusters.pool import ClusterPool
-from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+from pytest_kafkacheck.experiment.clusters.pool import ClusterPool, EngineConnection, Keep
+from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
-from pytest_kafkacheck.experiment.expected_records import expected_records
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.imported_lines import ImportedLines
-from pytest_kafkacheck.experiment.judging import judge_all, judge_until_found
-from pytest_kafkacheck.experiment.late_verdict import LateVerdict
-from pytest_kafkacheck.experiment.live import LiveJudge, keeps_records
+from pytest_kafkacheck.experiment.judging import (
+    LateVerdict,
+    LiveJudge,
+    judge_all,
+    judge_until_found,
+    keeps_records,
+)
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.experiment.stored_runs import StoredRun
-from pytest_kafkacheck.experiment.validation import unused_duration
+from pytest_kafkacheck.experiment.stored_runs import ImportedLines, StoredRun
+from pytest_kafkacheck.experiment.validation import check_client_commands, unused_duration
 from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
@@ -38,6 +40,7 @@ from pytest_kafkacheck.setup.client_cuts import require_client_cuts
 from pytest_kafkacheck.spark import Spark
 from pytest_kafkacheck.termination import is_interrupted
 from workloads.clients.security import Security
+from workloads.load import highest
 
 EXAMPLES = 5
 """Examples of each anomaly in a verdict; its count is exact all the same."""
@@ -277,3 +280,24 @@ class Harness:
 
 def _kept(home: Path) -> str:
     return f"its history is kept; for a verdict of it: kafkacheck analyze {home}"
+
+
+UNLIMITED = 100_000
+"""For a workload that does not say its rate."""
+
+
+def expected_records(experiment: Experiment) -> int:
+    """About how many records the history will have, so that Spark can be warmed up for them.
+
+    The load's seconds times its rate: for the send, for each client that may read it, and for the final read.
+    """
+    workload = experiment.workload
+    rate = highest(getattr(workload, "rate", None))
+    if rate is None:
+        return UNLIMITED
+    clients = len(workload.workers())
+    producers = min(clients, getattr(workload, "producers", 1))
+    ends = [event.at + event.lasting for event in experiment.schedule.events]
+    seconds = max(ends, default=experiment.duration)
+    seconds += experiment.warm_up + experiment.cooldown
+    return int(rate * producers * seconds * (2 + clients - producers))

@@ -1,17 +1,31 @@
-"""Rows of the operations table that the harness and the nemesis write."""
+"""What the harness itself records of a run: rows of the operations table, steps that failed, and environment.json."""
 
 from __future__ import annotations
 
 import json
+import logging
+import os
+import platform
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.errors import KafkacheckError
+from pytest_kafkacheck.experiment.recovery import UsedCluster
+from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from workloads.clients.library import library
 from workloads.clients.protocol import Log
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
+from workloads.workers.pool import WorkerPoolError
+from workloads.workload import Workload
+
+log = logging.getLogger(__name__)
 
 
 class OperationLog:
@@ -85,3 +99,66 @@ class OperationLog:
 
     def close(self) -> None:
         self._writer.close()
+
+
+class Steps:
+    """Carries out steps of a run that has begun. One that fails is recorded, and the run goes on to its verdict.
+
+    What was recorded before a step failed may already prove that acknowledged records are gone. A run that ended with
+    an exception then would hide it, so the error becomes a row of the history, and the judgement takes it as a reason
+    for doubt.
+    problems  the reason of each step that failed.
+    """
+
+    def __init__(self, operations: OperationLog, say: Callable[[str], None]) -> None:
+        self._operations, self._say = operations, say
+        self.problems: list[str] = []
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Record what the block raises as a problem of this step. KeyboardInterrupt and its like pass."""
+        began = time.monotonic_ns()
+        try:
+            yield
+        except Exception as error:
+            # An error that nobody foresaw must not hide what was recorded either; its traceback goes to the log.
+            foreseen = isinstance(error, (KafkacheckError, WorkerPoolError))
+            text = str(error) if foreseen else f"{type(error).__name__}: {error}"
+            log.warning("step %s of the run failed", name, exc_info=not foreseen)
+            if text not in self.problems:
+                self.problems.append(text)
+                self._operations.problem(name, text, invoked=began)
+                self._say(f"{name}: {text}")
+
+
+def write_environment(home: Path, cluster: UsedCluster, workload: Workload) -> None:
+    """Versions, host and cluster, and one reading of both clocks, which relates the history's times to dates."""
+    libraries = {workload.library, *(worker.library for worker in workload.workers())}
+    facts = {
+        "kafkacheck": version("pytest-kafkacheck"),
+        "clients": {name: library(name).version() for name in sorted(libraries)},
+        "python": platform.python_version(),
+        "host": {"system": platform.platform(), "processors": os.cpu_count()},
+        "cluster": {
+            "run": cluster.run,
+            # Passwords and keys are not kept.
+            "brokers": {node: [at.host, at.port] for node, at in cluster.brokers.items()},
+            "security": sorted({str(at.security or "PLAINTEXT") for at in cluster.brokers.values()}),
+        },
+        "clock": {"monotonic_ns": time.monotonic_ns(), "unix_ns": time.time_ns()},
+    }
+    RunDirectory(home).environment.write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def write_layout(home: Path, cluster: UsedCluster, topic: str) -> None:
+    """Add "layout" to environment.json: {partition: [node ids]} of the main topic, preferred leaders first.
+
+    A replay needs it: without it, a node id does not say which partitions the node led.
+    """
+    file = RunDirectory(home).environment
+    facts = json.loads(file.read_text())
+    view = next(iter(metadata_views.views(cluster.brokers, [topic]).values()), {})
+    facts["layout"] = {partition: list(each.replicas) for (_, partition), each in sorted(view.items())}
+    unfinished = file.with_name(".environment.unfinished")
+    unfinished.write_text(json.dumps(facts, indent=2) + "\n")
+    os.replace(unfinished, file)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.cluster.kafka.topics import Report
+from workloads.clients.connection import Address
+from workloads.clients.ensemble import Ensemble
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, REPLICA
 
@@ -116,3 +119,33 @@ def _answer(found: tuple[int, int]) -> int:
     if code:
         raise OSError(f"ListOffsets answered error {code}")
     return offset
+
+
+class ReportsTopics(Protocol):
+    report: Report | None
+    """Takes each deletion and creation of a topic."""
+
+
+class UsedCluster(Protocol):
+    @property
+    def run(self) -> str:
+        """How environment.json names it."""
+        ...
+
+    @property
+    def brokers(self) -> Mapping[int, Address]:
+        """Where clients on this host reach each broker."""
+        ...
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """ZooKeeper as this host reaches it; without servers in KRaft mode, and where it is not known."""
+        ...
+
+    @property
+    def nodes(self) -> Collection[int]:
+        """The nodes that faults may leave in need of a restart."""
+        ...
+
+    @property
+    def kafka(self) -> ReportsTopics: ...

@@ -15,12 +15,17 @@ from kafka.errors import KafkaError
 from analyzers.verdict.wording import count
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, compare
-from pytest_kafkacheck.cluster.kafka.replica_fetch import copy_replica
-from pytest_kafkacheck.cluster.kafka.stored_batches import Record, batches_of, first_offset
-from pytest_kafkacheck.cluster.kafka.topic_state import topic_state
+from pytest_kafkacheck.cluster.kafka.replica_comparison import (
+    Comparison,
+    Record,
+    batches_of,
+    compare,
+    copy_replica,
+    first_offset,
+)
+from pytest_kafkacheck.cluster.kafka.topics import topic_state
 from pytest_kafkacheck.experiment.operations import OperationLog
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.experiment.recovery import UsedCluster
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, LATEST, metadata, offsets
 from workloads.payload import decode

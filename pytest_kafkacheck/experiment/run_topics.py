@@ -1,17 +1,25 @@
-"""The topics of one run: created before it, deleted after it, with a row of the history for each change."""
+"""The topics of one run: created before it, deleted after it, with a row of the history for each change.
+
+A run that was killed leaves its topics. Nobody else deletes them, and their replicas are copied after every fault.
+Its directory may be anywhere, and other workers may use the cluster, whose topics have names of the same form. Only
+the process that made a topic says whether it is still needed, so a file in the user's cache registers it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+from pytest_kafkacheck.cluster.docker import reaper
+from pytest_kafkacheck.cluster.docker.registers import RegisterFile
+from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, topics
 from pytest_kafkacheck.cluster.kafka import topics as cluster_topics
-from pytest_kafkacheck.cluster.kafka.topic_state import reported
+from pytest_kafkacheck.cluster.kafka.topics import reported
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.operations import OperationLog
-from pytest_kafkacheck.experiment.recovery import wait_agreement
-from pytest_kafkacheck.experiment.topic_register import TopicRegister
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.experiment.recovery import UsedCluster, wait_agreement
 from workloads.clients.protocol import Log
 from workloads.workload import Topic
 
@@ -67,3 +75,76 @@ class RunTopics:
             with reported(self._cluster.brokers, name, "deleted", self._cluster.kafka.report):
                 cluster_topics.delete(self._cluster.brokers, name)
         self._register.deleted(self.names)
+
+
+def abandoned(
+    names: Iterable[str], *, home: Path, registered: Collection[str] = (), alone: bool = True
+) -> list[str]:
+    """Which topics belong to earlier runs: those that are registered as such, and for a run that has the cluster for
+    itself also those of all runs beside it.
+
+    A topic of a run contains the run's id, and so does its directory's name. Topics that proofs create for a moment
+    have a name of their own.
+
+    home        directory of the run that is about to begin; those of the other runs are beside it.
+    registered  see `TopicRegister.abandoned`.
+    """
+    if not alone:
+        return sorted(set(names) & set(registered))
+    runs = {each.name.rpartition("-")[2] for each in home.parent.iterdir() if each.is_dir() and each != home}
+    return sorted(
+        name
+        for name in names
+        if name in registered
+        or name.startswith(append_time.PREFIX)
+        or any(part in runs for part in name.split("-"))
+    )
+
+
+def delete_abandoned(cluster: UsedCluster, register: TopicRegister, *, home: Path, alone: bool) -> list[str]:
+    """Delete topics of earlier runs, and return their names.
+
+    alone  whether no other run uses the cluster.
+    Brokers that do not answer are left out. Raises InfrastructureError when none deletes a topic.
+    """
+    registered = register.abandoned()
+    if not alone and not registered:
+        return []
+    names: set[str] = set()
+    for address in cluster.brokers.values():
+        with contextlib.suppress(OSError):
+            names |= {name for name, _ in metadata_views.metadata(address, None)}
+    found = abandoned(names, home=home, registered=registered, alone=alone)
+    for name in found:
+        topics.delete(cluster.brokers, name)
+    if names and (gone := {*found, *(registered - names)}):
+        register.deleted(gone)
+    return found
+
+
+class TopicRegister:
+    """Of one cluster. Where its file cannot be written or read, nothing is abandoned.
+
+    cluster  its run id.
+    """
+
+    def __init__(self, cluster: str, *, cache: Path | None = None) -> None:
+        self._owner = reaper.labels(cluster)
+        self._file = RegisterFile("topics", cluster, cache=cache)
+
+    def made(self, names: Iterable[str]) -> None:
+        """Called before they are made: a run that is killed in between leaves no topic that is missing here."""
+        self._file.append({"made": sorted(names), "owner": self._owner})
+
+    def deleted(self, names: Iterable[str]) -> None:
+        """Called after they are deleted."""
+        self._file.append({"deleted": sorted(names)})
+
+    def abandoned(self) -> set[str]:
+        """Topics of processes that have ended, and of earlier runs of this one. Call it before `made`."""
+        owners: dict[str, Mapping[str, str]] = {}
+        for row in self._file.rows():
+            owners |= dict.fromkeys(row.get("made", ()), row.get("owner", {}))
+            for name in row.get("deleted", ()):
+                owners.pop(name, None)
+        return {name for name, owner in owners.items() if owner == self._owner or reaper.is_orphaned(owner)}

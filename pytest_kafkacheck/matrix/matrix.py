@@ -1,16 +1,21 @@
-"""All cells of a matrix: those to run, and those that are impossible."""
+"""The cells of a matrix: all of its configurations and scenarios, or those that show what an audit says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_kafkacheck.audit.assess import outcome
+from pytest_kafkacheck.audit.configuration import Configuration
+from pytest_kafkacheck.audit.events import EVENTS
+from pytest_kafkacheck.audit.report import Subject
+from pytest_kafkacheck.cluster.spec.release import RELEASES
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.matrix.cell import Cell, Expected
-from pytest_kafkacheck.matrix.config_matrix import ConfigMatrix
-from pytest_kafkacheck.matrix.scenario import Scenario, all_scenarios
+from pytest_kafkacheck.matrix.config_matrix import Chosen, ConfigMatrix
+from pytest_kafkacheck.matrix.scenarios import Scenario, all_scenarios
 
 if TYPE_CHECKING:
     import pytest
@@ -87,3 +92,88 @@ def scenarios(*names: str) -> Scenarios:
     if unknown := [name for name in names if name not in known]:
         raise UsageError(f"no scenario {unknown[0]!r}; there are {', '.join(known)}")
     return Scenarios(tuple(known[name] for name in dict.fromkeys(names or known)))
+
+
+MOST_REPLICAS = 9
+"""Brokers of a cluster that kafkacheck starts."""
+
+
+class Proof(NamedTuple):
+    """left_out: a sentence for each outcome that no cell shows."""
+
+    cells: tuple[Cell, ...]
+    left_out: tuple[str, ...]
+
+
+def cells_of(subject: Subject, events: Collection[str]) -> Proof:
+    """A cell for each of these events of which the audit knows the effect, with that effect as what is expected."""
+    known, left_out = all_scenarios(), []
+    cells = []
+    for said in subject.outcomes:
+        if said.event not in events:
+            continue
+        if said.event not in known:
+            left_out.append(f"{subject.name}: {said.event} is shown by {EVENTS[said.event].shown_by}")
+        elif said.effect == "unknown":
+            left_out.append(f"{subject.name}: {said.event} is unknown, so there is nothing to show")
+        elif (reason := _not_here(subject.configuration, said.event)) is not None:
+            left_out.append(f"{subject.name}: {said.event}: {reason}")
+        else:
+            configuration = subject.configuration
+            cells.append(
+                Cell(
+                    _chosen(subject.name, configuration),
+                    known[said.event],
+                    in_rack=configuration.replicas_in_rack or 1,
+                    audited=said.effect,
+                    asked=configuration.version,
+                )
+            )
+    return Proof(tuple(cells), tuple(left_out))
+
+
+def _not_here(configuration: Configuration, event: str) -> str | None:
+    """Why no cluster that kafkacheck starts can show it; None where one can."""
+    if configuration.replication > MOST_REPLICAS:
+        return f"kafkacheck starts {MOST_REPLICAS} brokers at most, and it has {configuration.replication} replicas"
+    if configuration.protocol is not None:
+        return f"kafkacheck's clients do not write with protocol {configuration.protocol}"
+    if configuration.min_isr > configuration.replication:
+        return "a topic with this minimum is not created"
+    if configuration.idempotence and configuration.acks != "all":
+        return "such a producer does not start"
+    version = shown_version(configuration)
+    there = configuration.with_(version=version, elr=configuration.elr and version >= "4")
+    if outcome(there, event).effect != outcome(configuration, event).effect:
+        return f"kafkacheck runs Kafka {version}, which differs from {configuration.version} in this event"
+    return None
+
+
+def shown_version(configuration: Configuration) -> str:
+    """The release on which it is shown: that of the same line, or the nearest one of the same mode."""
+    number = configuration.number[:2]
+    usable = [each for each in RELEASES.values() if configuration.mode in each.modes]
+    return min(usable, key=lambda each: abs(_rank(each.number) - _rank(number))).tested
+
+
+def _rank(number: tuple[int, int]) -> int:
+    return number[0] * 100 + number[1]
+
+
+def _chosen(name: str, configuration: Configuration) -> Chosen:
+    version = shown_version(configuration)
+    flush = configuration.flush_messages
+    return Chosen(
+        acks=configuration.acks or "all",
+        replication=configuration.replication,
+        idempotence=bool(configuration.idempotence),
+        version=version,
+        elr=configuration.elr if version >= "4" else None,
+        mode=configuration.mode,
+        topic_config={
+            "min.insync.replicas": str(configuration.minimum),
+            "unclean.leader.election.enable": configuration.unclean_text,
+            **({} if flush is None else {"flush.messages": str(flush)}),
+        },
+        name=name.replace(" ", "-"),
+    )

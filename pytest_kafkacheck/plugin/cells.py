@@ -10,8 +10,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.matrix.batch import SessionCells
     from pytest_kafkacheck.matrix.cell import Cell
-    from pytest_kafkacheck.matrix.session_cells import SessionCells
 
 SELECTED = pytest.StashKey[list["Cell"]]()
 """Of a session: the cells of its tests."""
@@ -38,8 +38,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def _kafkacheck_cells(pytestconfig: pytest.Config, _kafkacheck_harness: Harness) -> SessionCells:
-    from pytest_kafkacheck.matrix.run_batch import run_cells
-    from pytest_kafkacheck.matrix.session_cells import SessionCells
+    from pytest_kafkacheck.matrix.batch import SessionCells, run_cells
 
     selected: list[Cell] = pytestconfig.stash.get(SELECTED, [])
     return SessionCells(

@@ -1,22 +1,26 @@
-"""What pytest prints of runs and clusters: progress, verdicts of failed tests, clusters that are still running."""
+"""What pytest prints of runs and clusters: progress, verdicts of failed tests, clusters that are still running.
+
+It also writes report.html of the runs of a test, says in JUnit's properties where it is, and with
+``--kafkacheck-retain failed`` removes the runs of tests that passed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import shutil
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_kafkacheck.plugin.cells import summarize_cells
 from pytest_kafkacheck.plugin.evidence import ENDED, keep_evidence
-from pytest_kafkacheck.plugin.retention import drop_passed
-from pytest_kafkacheck.plugin.run_reports import SHOWN, properties, write_reports
 from pytest_kafkacheck.plugin.summary import ROW, row, write_summary
 from pytest_kafkacheck.plugin.usage_errors import shorten_usage_error
 from pytest_kafkacheck.progress import timed
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.run import Run
+
 
 RUNS = pytest.StashKey[list["Run"]]()
 """Of a test: the runs it made."""
@@ -26,7 +30,6 @@ ONE_LINE = "kafkacheck-summary"
 
 KEPT = pytest.StashKey[list[str]]()
 """Of a session: how to reach each cluster that was kept."""
-
 
 EVIDENCE = pytest.StashKey[list[str]]()
 """Of a session: where the evidence of interrupted tests is."""
@@ -123,3 +126,61 @@ def _summarize_passed(terminalreporter: pytest.TerminalReporter, config: pytest.
         terminalreporter.section("kafkacheck: what the runs of passed tests showed")
         for test, text in lines:
             terminalreporter.line(f"{test}\n    {text}")
+
+
+WRITTEN = pytest.StashKey[set[int]]()
+"""Of a test: which of its runs have a report, or could not get one."""
+
+SECTION = "kafkacheck report"
+
+PROPERTY = "kafkacheck_report"
+"""Of JUnit: the file, or why there is none."""
+
+SHOWN = "kafkacheck-report"
+"""The property of a test's report that is printed if the test passed."""
+
+
+def write_reports(item: pytest.Item, report: pytest.TestReport, runs: list[Run]) -> None:
+    """Write those that ``--kafkacheck-report`` asks for, each once. Never raises: the test has its result already."""
+    when = item.config.getoption("kafkacheck_report")
+    if when == "never" or not (report.failed or when == "always"):
+        return
+    written = item.stash.setdefault(WRITTEN, set())
+    for number, run in enumerate(runs):
+        if number not in written:
+            written.add(number)
+            _write(item, report, run)
+
+
+def _write(item: pytest.Item, report: pytest.TestReport, run: Run) -> None:
+    from pytest_kafkacheck.report.attempt import written_or_why_not
+
+    text = written_or_why_not(run.path)
+    report.sections.append((SECTION, text))
+    item.user_properties.append((PROPERTY, text))
+    # JUnit takes the properties of the report of the teardown, which has those of the test when it is made.
+    if report.when == "teardown":
+        report.user_properties.append((PROPERTY, text))
+    else:
+        report.user_properties.append((SHOWN, f"report: {text}"))
+
+
+def properties(run: Run) -> Iterator[tuple[str, object]]:
+    """Of JUnit, by name: what the run showed, in a form that other programs compare."""
+    yield "kafkacheck", f"{run.result} {run.path}"
+    yield "kafkacheck_result", run.result
+    yield from run.figures()
+
+
+NOT_PASSED = pytest.StashKey[bool]()
+"""Of a test: whether any of its phases did not pass."""
+
+
+def drop_passed(item: pytest.Item, report: pytest.TestReport, runs: list[Run]) -> None:
+    """Remove the folders of a test's runs after its teardown, if all of it passed and the user wants that."""
+    if not report.passed:
+        item.stash[NOT_PASSED] = True
+    wanted = item.config.getoption("kafkacheck_retain") == "failed"
+    if wanted and report.when == "teardown" and not item.stash.get(NOT_PASSED, False):
+        for run in runs:
+            shutil.rmtree(run.path, ignore_errors=True)

@@ -13,9 +13,8 @@ from pytest_kafkacheck.plugin.cells import CELLS
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.experiment import Experiment
     from pytest_kafkacheck.experiment.harness import Harness
-    from pytest_kafkacheck.matrix.cell import Cell
-    from pytest_kafkacheck.matrix.cell_result import CellResult
-    from pytest_kafkacheck.matrix.session_cells import SessionCells
+    from pytest_kafkacheck.matrix.batch import SessionCells
+    from pytest_kafkacheck.matrix.cell import Cell, CellResult
     from pytest_kafkacheck.run import Run
 
 

@@ -20,7 +20,7 @@ from pytest_kafkacheck.plugin.options import share_of
 from pytest_kafkacheck.plugin.reporting import announce_kept
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+    from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 
 SESSION = pytest.StashKey[str]()
 """In the controller: the name of a session whose workers share clusters."""
@@ -34,7 +34,7 @@ def shared_session(config: pytest.Config, folder: Path) -> SharedSession | None:
     handed = getattr(config, "workerinput", {}).get("kafkacheck")
     if handed is None:
         return None
-    from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+    from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 
     name, owner = handed
     return SharedSession(folder, name, owner)
@@ -83,7 +83,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _end_session(config: pytest.Config, *, keep: bool) -> None:
     from pytest_kafkacheck.cluster.docker.engine import connect
     from pytest_kafkacheck.errors import KafkacheckError
-    from pytest_kafkacheck.experiment.clusters.shared_session import end_session
+    from pytest_kafkacheck.experiment.clusters.shared import end_session
 
     try:
         with closing(connect()) as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import time
 from collections.abc import Sequence
@@ -11,20 +12,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_kafkacheck.cluster.kafka.topic_state import topic_state
+from analyzers.verdict.verdict import Verdict
+from pytest_kafkacheck.cluster.kafka.topics import topic_state
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.imported_lines import import_run
 from pytest_kafkacheck.experiment.recovery import log_ends, read_limit, wait_agreement
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.experiment.stored_runs import import_run
 from pytest_kafkacheck.recorder.clients import ClientRecorder
 from pytest_kafkacheck.recorder.final_reads import read_finally
 from pytest_kafkacheck.recorder.line_log import LineLog
-from pytest_kafkacheck.recorder.recorded_run import RecordedRun
 from pytest_kafkacheck.run import Run
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
     from pytest_kafkacheck.experiment.harness import Harness
+
 
 RECOVERY_LIMIT = 60.0
 """Seconds for the brokers to agree again after the test's faults."""
@@ -141,3 +143,17 @@ class Recording(ClientRecorder):
 
     def _phase(self, name: str) -> None:
         self._lines.append("phase", phase=name, invoked=self.now())
+
+
+class RecordedRun(Run):
+    """test: its node id."""
+
+    def __init__(self, path: Path, verdict: Verdict, *, test: str) -> None:
+        super().__init__(path, verdict)
+        self._test = test
+
+    def replay(self) -> str:
+        """The command that runs the test again. What it sends, and which nodes its faults hit, it decides anew."""
+        return (
+            f"pytest {shlex.quote(self._test)}  (the test's own clients: kafkacheck replay cannot run them)"
+        )

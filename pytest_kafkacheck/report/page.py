@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analyzers.catalogue.registry import ANOMALIES
@@ -18,17 +19,15 @@ from pytest_kafkacheck.report.embedded import embedded
 from pytest_kafkacheck.report.lane import Group, Lane
 from pytest_kafkacheck.report.lanes.clients import clients
 from pytest_kafkacheck.report.lanes.controller import controller
-from pytest_kafkacheck.report.lanes.faults import faults, window
+from pytest_kafkacheck.report.lanes.faults import faults, phases, window
 from pytest_kafkacheck.report.lanes.findings import findings
 from pytest_kafkacheck.report.lanes.groups import groups
 from pytest_kafkacheck.report.lanes.load import latencies, throughput
-from pytest_kafkacheck.report.lanes.phases import phases
 from pytest_kafkacheck.report.lanes.replicas import log_name, replicas
 from pytest_kafkacheck.report.lanes.share_groups import share_groups
 from pytest_kafkacheck.report.lanes.transactions import transactions
 from pytest_kafkacheck.report.lives import Life, lives
 from pytest_kafkacheck.report.run_data import RunData
-from pytest_kafkacheck.report.story_lines import StoryLine, story_lines
 
 SIGNS = {"valid": "✓", "invalid": "✗", "unknown": "?", "not judged": "–"}
 
@@ -160,3 +159,49 @@ def ticks(span: int) -> tuple[int, ...]:
     steps = (step * 10**power for power in range(8) for step in (1, 2, 5))
     step = next(step for step in steps if span / step <= 12)
     return tuple(range(0, span + 1, step))
+
+
+LINE = re.compile(r"\s*(?P<time>[\d,]+\.\d) s\s\s+(?:(?P<since>fault|\+[\d,]+\.\d s)\s\s)?\s*(?P<text>.+)")
+LABEL = re.compile(r"   (?P<label>with|why|try|seen|but|unknown)(?:\s+(?P<text>.*))?$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoryLine:
+    text: str
+    time: str = ""
+    """As the story writes it, such as ``10.4``."""
+    since: str = ""
+    """``fault``, or the time since the fault above."""
+    label: str = ""
+    """What the line is about, such as ``why``; empty for a step and for what follows from it."""
+
+    @property
+    def ms(self) -> int:
+        return round(float(self.time.replace(",", "")) * 1000)
+
+    @property
+    def is_fault(self) -> bool:
+        return self.since == "fault"
+
+
+def story_lines(story: str) -> tuple[StoryLine, ...]:
+    """Of the text of `analyzers.causes.story.story`, without its headline.
+
+    Reasons why something is unknown are on lines of their own below the label; each gets it.
+    """
+    lines: list[StoryLine] = []
+    label = ""
+    for line in (_line(text) for text in story.splitlines()[1:] if text.strip()):
+        if line.label and not line.text:
+            label = line.label
+        else:
+            lines.append(replace(line, label=line.label or label))
+    return tuple(lines)
+
+
+def _line(text: str) -> StoryLine:
+    if match := LINE.fullmatch(text):
+        return StoryLine(text=match["text"], time=match["time"], since=match["since"] or "")
+    if match := LABEL.fullmatch(text):
+        return StoryLine(text=match["text"] or "", label=match["label"])
+    return StoryLine(text=text.strip())

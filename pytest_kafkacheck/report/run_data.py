@@ -19,7 +19,7 @@ from analyzers.verdict.verdict import Verdict
 from analyzers.verdict.wording import client_names
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.kept_runs.json_object import json_object
+from pytest_kafkacheck.kept_runs.run_summary import json_object
 from pytest_kafkacheck.report.axis import NANOSECONDS, Axis
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import HARNESS, NEMESIS, TABLES

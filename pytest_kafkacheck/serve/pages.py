@@ -20,9 +20,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.kept_runs.figure_text import NAMES, figure_text
+from pytest_kafkacheck.kept_runs.figures import NAMES, SHOWN, figure_text, of_test, trend
 from pytest_kafkacheck.kept_runs.run_summary import RunSummary, runs_in
-from pytest_kafkacheck.kept_runs.trend import SHOWN, of_test, trend
 from pytest_kafkacheck.report.render import comparison, environment, report
 from pytest_kafkacheck.report.run_data import RunData, read_run
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
-from pytest_kafkacheck.cluster.docker import class_archive
+from pytest_kafkacheck.cluster.docker import images
 from pytest_kafkacheck.cluster.docker.boot import running
-from pytest_kafkacheck.cluster.docker.class_archive import FOLDER, archived_image, archived_name
+from pytest_kafkacheck.cluster.docker.images import FOLDER, archived_image, archived_name
 from pytest_kafkacheck.cluster.spec.release import release_of
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -61,7 +61,7 @@ def build_archived_image(client: Any, image: str, archives: Mapping[str, bytes])
         for archive, content in archives.items():
             Path(folder, f"{archive}.jsa").write_bytes(content)
         client.images.build(path=folder, tag=name, rm=True, labels={BASE: image})
-    for old in client.images.list(name=class_archive.REPOSITORY, filters={"label": f"{BASE}={image}"}):
+    for old in client.images.list(name=images.REPOSITORY, filters={"label": f"{BASE}={image}"}):
         if name not in old.tags:
             # The engine refuses where a running cluster still uses it.
             with contextlib.suppress(APIError):

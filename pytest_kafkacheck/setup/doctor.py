@@ -16,9 +16,8 @@ from nemesis.capabilities import (
     faults_without_needs,
 )
 from pytest_kafkacheck.cluster.docker import loop_devices
-from pytest_kafkacheck.cluster.docker.class_archive import archived_image
 from pytest_kafkacheck.cluster.docker.engine import SPARE_MB, connect, reach, require_memory
-from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
+from pytest_kafkacheck.cluster.docker.images import agent_image, archived_image, image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.capabilities import missing_capabilities

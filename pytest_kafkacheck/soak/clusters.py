@@ -9,7 +9,7 @@ from analyzers.spark.session import end_spark
 from nemesis.generate import default_weights
 from pytest_kafkacheck.cluster.docker.engine import require_image, require_memory
 from pytest_kafkacheck.cluster.docker.images import image_for
-from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
+from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.progress import Say, Show, show_nothing

@@ -1,12 +1,18 @@
-"""The experiment of a round: drawn from the soak's seed, the round's number, and what was not seen yet."""
+"""What a round of a soak is: which process runs it, on which cluster, and with which experiment.
+
+All three depend on the soak's seed and the round's number. The experiment depends also on what was not seen yet.
+In each turn every cluster of the plan serves the same number of rounds in succession, so that releases are balanced
+and few clusters have to be started. The order of the clusters and the number of rounds are drawn for each turn.
+"""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -14,7 +20,6 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.soak.pairs import Pair, planned
 from pytest_kafkacheck.soak.plan import Soak, fields_of
-from pytest_kafkacheck.soak.turns import cluster_of
 from workloads.workload import Workload
 
 CANDIDATES = 20
@@ -90,3 +95,41 @@ def _varied(workload: Workload, plan: Soak, rng: random.Random) -> Workload:
     own = set(fields_of(workload))
     values = {name: rng.choice(values) for name, values in plan.vary.items() if name in own}
     return replace(workload, **values) if values else workload  # type: ignore[type-var]
+
+
+SHORTEST, LONGEST = 4, 12
+"""Rounds in succession on one cluster. Four take some four minutes; another cluster starts in some 10 s."""
+
+
+def cluster_of(plan: Soak, seed: int, number: int) -> ClusterSpec:
+    """Of the round with that number, counted from 1."""
+    first = 1
+    for turn in count(1):
+        rng = random.Random(f"{seed}/turn {turn}")
+        rounds = rng.randint(SHORTEST, LONGEST)
+        order = rng.sample(plan.clusters, len(plan.clusters))
+        if number < first + rounds * len(order):
+            return order[(number - first) // rounds]
+        first += rounds * len(order)
+    raise AssertionError("turns have no end")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rounds of cluster `cluster` (from 1) of `of`. Of two clusters, the first has the rounds 1, 3, 5 and so on.
+
+    What a round draws depends on its number, and not on how many clusters there are.
+    """
+
+    cluster: int = 1
+    of: int = 1
+
+    def has(self, number: int) -> bool:
+        return (number - self.cluster) % self.of == 0
+
+    def next(self, taken: Container[int]) -> int:
+        """The lowest number of a round that is not taken."""
+        return next(number for number in count(self.cluster, self.of) if number not in taken)
+
+
+WHOLE = Part()

@@ -1,21 +1,34 @@
-"""What a soak may draw: workloads, their settings, clusters, and faults within a budget."""
+"""What a soak may draw: workloads, their settings, clusters, and faults within a budget.
+
+``kafkacheck soak --preset`` knows some plans by name, and its options narrow a plan: other faults, another client
+library, other releases of Kafka.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nemesis.budget import Budget
 from nemesis.generate import MOST, Generated
+from nemesis.registry import FAULTS
+from nemesis.suggestion import did_you_mean
 from nemesis.validation import count
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads import stored
+from workloads.admin import Admin
+from workloads.append_log import AppendLog
+from workloads.bank import Bank
+from workloads.compacted import Compacted
+from workloads.copying import Copy
+from workloads.groups import Groups
+from workloads.transactions import Transactions
 from workloads.workload import Workload
 
 
@@ -27,7 +40,7 @@ class Soak:
     vary       field of a workload to the values that are drawn for it, such as {"rate": [200, 2000],
                "client": [{"linger_ms": 0}, {"linger_ms": 50}]}. A workload without that field is left as it is, and
                values that exclude each other are drawn again.
-    clusters   are drawn, each for several rounds in succession, see `turns`.
+    clusters   are drawn, each for several rounds in succession, see `draw.cluster_of`.
     faults     fault to relative frequency; None for the default weights that the faults declare.
     clients    whether faults also hit what belongs to the workload, see `Generated`.
     budget     how much of the cluster faults may break at the same time, see `Budget`.
@@ -150,3 +163,99 @@ def fields_of(workload: Workload) -> Iterator[str]:
     """The names of its fields; none where it is no dataclass."""
     if dataclasses.is_dataclass(workload):
         yield from (each.name for each in dataclasses.fields(workload))
+
+
+def with_faults(plan: Soak, names: Sequence[str]) -> Soak:
+    """With these faults only. Those that the plan weighs keep their weight. Raises UsageError for an unknown one."""
+    for name in names:
+        if name not in FAULTS:
+            raise UsageError(
+                f"--faults: no fault {name!r}; there are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}"
+            )
+    weights = plan.faults or {}
+    return replace(plan, faults={name: weights.get(name, 1.0) for name in names})
+
+
+def with_client(plan: Soak, library: str) -> Soak:
+    """With another client library. Settings of the producer have its own names, so those of the plan are left out."""
+    vary = {name: values for name, values in plan.vary.items() if name != "client"}
+    try:
+        return replace(plan, workloads=[_with_library(each, library) for each in plan.workloads], vary=vary)
+    except ValueError as error:
+        raise UsageError(f"--client {library}: {error}") from error
+
+
+def with_versions(plan: Soak, versions: Sequence[str]) -> Soak:
+    """Each cluster of the plan with each of these releases."""
+    return replace(
+        plan,
+        clusters=[replace(each, version=version) for each in plan.clusters for version in versions],
+    )
+
+
+def _with_library(workload: Workload, library: str) -> Workload:
+    own = set(fields_of(workload))
+    changed = {"library": library} if "library" in own else {}
+    return replace(workload, **changed, **({"client": {}} if "client" in own else {}))  # type: ignore[type-var]
+
+
+SAFE = {"min.insync.replicas": 2}
+
+VARY: Mapping[str, tuple[Any, ...]] = {
+    "partitions": (1, 3, 6),
+    "record_size": (0, 1000),
+    "assignor": ("range", "roundrobin"),
+    "client": ({}, {"linger_ms": 20}),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """does: for people. plan: makes it."""
+
+    does: str
+    plan: Callable[[], Soak]
+
+
+def _safe() -> Soak:
+    return Soak(
+        workloads=[
+            AppendLog(topic_config=SAFE),
+            Transactions(topic_config=SAFE),
+            Groups(topic_config=SAFE),
+            Copy(topic_config=SAFE),
+            Bank(topic_config=SAFE),
+            Compacted(topic_config=SAFE),
+            Admin(topic_config=SAFE),
+        ],
+        vary=VARY,
+        clients=True,
+    )
+
+
+def _unsafe() -> Soak:
+    return Soak(
+        workloads=[AppendLog(acks=1, rate=300, topic_config={"min.insync.replicas": 1})],
+        vary={"partitions": (1, 3)},
+        # Short rounds, because shrinking repeats a round some twenty times.
+        events=(1, 3),
+        length=20,
+        lasting=(4, 10),
+        cooldown=3,
+    )
+
+
+def _cycle() -> Soak:
+    return Soak(
+        workloads=[AppendLog(topic_config=SAFE), Groups(topic_config=SAFE), Transactions(topic_config=SAFE)],
+        faults={"restart": 3, "rolling-restart": 1, "kill": 1, "stop": 1},
+        events=(3, 5),
+        length=45,
+    )
+
+
+PRESETS: Mapping[str, Preset] = {
+    "safe": Preset(does="seven workloads with settings that keep every promise", plan=_safe),
+    "unsafe": Preset(does="acks=1 with min.insync.replicas=1, which loses acknowledged writes", plan=_unsafe),
+    "cycle": Preset(does="brokers that are restarted again and again, for authors of clients", plan=_cycle),
+}

@@ -1,7 +1,7 @@
 """A soak on several clusters: a process for each, all of which have one state.
 
 Processes and not threads: only the main thread of a process can be interrupted, and Spark belongs to a process. Each
-runs the same command, takes its rounds by number (see `part`), and adds them to the same ``soak.json``.
+runs the same command, takes its rounds by number (see `draw.Part`), and adds them to the same ``soak.json``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.soak.part import Part
+from pytest_kafkacheck.soak.draw import Part
 from workloads.workers.parent_death import PARENT, end_with_parent, spawn
 
 CLUSTER = "KAFKACHECK_SOAK_CLUSTER"

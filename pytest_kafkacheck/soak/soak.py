@@ -22,16 +22,14 @@ from nemesis.tasks import Start, Task, in_thread
 from nemesis.wait import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.late_verdict import LIMIT
+from pytest_kafkacheck.experiment.judging import LATE_LIMIT
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.soak.draw import Drawn, draw, drawn_earlier
-from pytest_kafkacheck.soak.limits import Limits
+from pytest_kafkacheck.soak.draw import WHOLE, Drawn, Part, draw, drawn_earlier
+from pytest_kafkacheck.soak.limits import Limits, first_of_causes, prune
 from pytest_kafkacheck.soak.pairs import Pair, planned
-from pytest_kafkacheck.soak.part import WHOLE, Part
 from pytest_kafkacheck.soak.plan import Soak
-from pytest_kafkacheck.soak.retention import first_of_causes, prune
 from pytest_kafkacheck.soak.round import Round
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from pytest_kafkacheck.termination import is_interrupted, since_interrupt
@@ -126,7 +124,7 @@ class _Running:
                 self._between_rounds()
         except KeyboardInterrupt:
             if self._judging is not None:
-                wait_until(self._judging.task.done, limit=LIMIT - since_interrupt())
+                wait_until(self._judging.task.done, limit=LATE_LIMIT - since_interrupt())
             raise
         except Exception:
             with suppress(Exception):

@@ -19,7 +19,7 @@ import pytest
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.engine import connect
-from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
+from pytest_kafkacheck.cluster.kafka.dynamic import snapshot
 from tests.support.foreign_cluster import two_nodes
 from tests.support.processes import is_alive
 from tests.support.real_cluster import wait_until

@@ -24,7 +24,7 @@ from analyzers.verdict.wording import (
     seconds,
     write_name,
 )
-from pytest_kafkacheck.cli.common.overview import time_line
+from pytest_kafkacheck.cli.common.explanation import time_line
 from tests.support.cause_evidence import evidence
 
 

@@ -23,8 +23,8 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.kafka import topics
-from pytest_kafkacheck.cluster.kafka.snapshot import Snapshot, snapshot
-from pytest_kafkacheck.cluster.spec.certificates import issue_identity
+from pytest_kafkacheck.cluster.kafka.dynamic import Snapshot, snapshot
+from pytest_kafkacheck.cluster.spec.security import issue_identity
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.harness import Harness
 from tests.support.foreign_cluster import PASSWORD, USER, Foreign, two_nodes

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient
 
-from pytest_kafkacheck.cluster.docker import class_archive
+from pytest_kafkacheck.cluster.docker import images
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.images import image_for
-from pytest_kafkacheck.cluster.docker.launch import format_arguments
-from pytest_kafkacheck.cluster.spec.formatting import CHECKPOINT, Checkpoint
+from pytest_kafkacheck.cluster.docker.plan import format_arguments
+from pytest_kafkacheck.cluster.spec.properties import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup import class_archives
 from tests.support.real_cluster import own
@@ -67,7 +67,7 @@ def test_storage_formatted_without_a_jvm_is_the_same(
 def test_a_broken_class_archive_does_not_prevent_a_start(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    monkeypatch.setattr(images, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
     image = image_for(ONE.version, engine)
     broken = class_archives.build_archived_image(engine, image, {"kraft": b"no archive"})
     try:
@@ -84,7 +84,7 @@ def test_the_plain_image_is_used_when_class_archives_cannot_be_made(
     def full(*_: Any, **__: Any) -> Any:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    monkeypatch.setattr(images, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
     monkeypatch.setattr(class_archives, "_failed", set())
     monkeypatch.setattr(class_archives, "running", full)
     image, lines = image_for(ONE.version, engine), []
@@ -98,7 +98,7 @@ def test_the_plain_image_is_used_when_class_archives_cannot_be_made(
 def test_two_sessions_make_class_archives_at_the_same_time(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(class_archive, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
+    monkeypatch.setattr(images, "REPOSITORY", f"kafkacheck/test-{uuid.uuid4().hex[:8]}")
     image = image_for("3.9.2", engine)
     with ThreadPoolExecutor() as pool:
         one, two = pool.map(

@@ -21,7 +21,7 @@ from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.images import agent_image
-from pytest_kafkacheck.cluster.docker.pod import create_pod
+from pytest_kafkacheck.cluster.docker.plan import create_pod
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError

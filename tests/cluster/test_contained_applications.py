@@ -25,7 +25,7 @@ from pytest_kafkacheck import (
     pause,
     stop,
 )
-from pytest_kafkacheck.cluster.docker import container_limits, control_group, reaper
+from pytest_kafkacheck.cluster.docker import containers, reaper
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.spec.security import PASSWORD
 from pytest_kafkacheck.experiment.applications.containers import owner
@@ -89,11 +89,11 @@ def test_the_kernel_counts_how_often_a_limit_was_reached(engine: Any) -> None:
         agent_image(), ["sleep", "60"], detach=True, labels=reaper.labels(own("limit"))
     )
     try:
-        container_limits.limit_memory(engine.api, container.id, 16 << 20, name="the container")
+        containers.limit_memory(engine.api, container.id, 16 << 20, name="the container")
         status, output = container.exec_run(["sh", "-c", "head -c 67108864 /dev/zero > /tmp/written"])
         assert status == 0, output
         pid = int(engine.api.inspect_container(container.id)["State"]["Pid"])
-        found = control_group.memory(pid, container.id)
+        found = containers.memory(pid, container.id)
         assert found is not None
         assert found.used <= 16 << 20
         assert found.reached > 0

@@ -20,7 +20,7 @@ from pytest_kafkacheck.cluster.docker import lifecycle, loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.disk import BALLAST
-from pytest_kafkacheck.cluster.docker.leftovers import LOOK, of_node
+from pytest_kafkacheck.cluster.docker.health import LOOK, of_node
 from pytest_kafkacheck.cluster.docker.node import DISK_MARK, WRITE_LIMIT_MARK
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

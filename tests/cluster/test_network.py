@@ -19,7 +19,7 @@ from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
 from nemesis.wait import wait_until
 from pytest_kafkacheck import isolate, partition
-from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 
 pytestmark = pytest.mark.cluster

@@ -11,7 +11,7 @@ import pytest
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.plan import IDENTITY
 from pytest_kafkacheck.cluster.docker.reattach import reattach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

@@ -21,7 +21,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.images import agent_image
-from pytest_kafkacheck.cluster.docker.membership import DockerMembership
+from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.docker.plan import new_plan
 from pytest_kafkacheck.cluster.docker.reattach import reattach, take_over
 from pytest_kafkacheck.cluster.kafka import topics
@@ -164,7 +164,7 @@ def test_saving_logs_has_a_deadline(
     cluster.nodes[1] = cluster.node(member, Endpoint("127.0.0.1", {}), container="", pod="")
     answered = threading.Event()
     monkeypatch.setattr(cluster.nodes[1], "logs", lambda: answered.wait(60) and b"")
-    monkeypatch.setattr("pytest_kafkacheck.cluster.docker.evidence.LOGS_LIMIT", 0.2)
+    monkeypatch.setattr("pytest_kafkacheck.cluster.docker.health.LOGS_LIMIT", 0.2)
     cluster.save_logs(tmp_path / "logs")
     answered.set()
     assert "not all logs" in caplog.text

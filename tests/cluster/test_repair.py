@@ -11,7 +11,7 @@ from kafka import TopicPartition
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import dynamic, topics
-from pytest_kafkacheck.cluster.kafka.pending_changes import ALL, PendingChanges, pending_changes, undo
+from pytest_kafkacheck.cluster.kafka.dynamic import ALL, PendingChanges, pending_changes, undo
 from tests.support.real_cluster import wait_until
 
 pytestmark = pytest.mark.cluster

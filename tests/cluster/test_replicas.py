@@ -15,14 +15,14 @@ from nemesis.event import Event
 from nemesis.fault_context import FaultContext, Proof
 from nemesis.faults.corrupt import Corrupt
 from nemesis.registry import FAULTS
-from pytest_kafkacheck.cluster.docker import segment_files
+from pytest_kafkacheck.cluster.docker import node
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import served_cluster, topics
-from pytest_kafkacheck.cluster.kafka.settling import wait_settled
+from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.operations import OperationLog
+from pytest_kafkacheck.experiment.recovery import UsedCluster
 from pytest_kafkacheck.experiment.replicas import METADATA, compare_replicas
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.run import Run
 from workloads.append_log import AppendLog
 from workloads.clients.kafka_python import access
@@ -87,7 +87,7 @@ def test_a_flipped_byte_is_found(cluster: DockerCluster, topic: str, tmp_path: P
 def test_partitions_beyond_the_limit_are_left_out(
     cluster: DockerCluster, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment_files, "MOST", 1000)
+    monkeypatch.setattr(node, "MOST", 1000)
     rows, lines = compared(cluster, topic, tmp_path)
     assert rows[f"comparison {topic}"]["type"] == "info"
     assert "at most 0 MiB of a broker are compared" in rows[f"comparison {topic}"]["error"]

@@ -13,9 +13,8 @@ from pytest_kafkacheck import isolate
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.spec.certificates import issue_identity
 from pytest_kafkacheck.cluster.spec.member import CONTROLLER, INTERNAL, PORTS
-from pytest_kafkacheck.cluster.spec.security import PASSWORD
+from pytest_kafkacheck.cluster.spec.security import PASSWORD, issue_identity
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness

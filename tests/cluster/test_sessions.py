@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pytest_kafkacheck as api
-from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
+from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.sessions import Sessions

@@ -15,7 +15,7 @@ from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.kafka.broker_release import broker_release
+from pytest_kafkacheck.cluster.kafka.served_cluster import broker_release
 from pytest_kafkacheck.cluster.spec.member import CONTROL_PLANE
 from pytest_kafkacheck.cluster.spec.release import KRAFT as KRAFT_VERSION
 from pytest_kafkacheck.cluster.spec.release import METADATA, release_of

@@ -13,7 +13,7 @@ from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from pytest_kafkacheck.cluster.docker import lifecycle
-from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
+from pytest_kafkacheck.cluster.docker.clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.kafka import topics

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_kafkacheck.experiment.abandoned_topics import abandoned
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.experiment.run_topics import abandoned
 
 
 def test_topics_that_contain_the_id_of_another_run_of_the_directory(tmp_path: Path) -> None:

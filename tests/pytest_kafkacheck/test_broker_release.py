@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster.kafka import broker_release as module
-from pytest_kafkacheck.cluster.kafka.broker_release import UNKNOWN, broker_release, check_release
+from pytest_kafkacheck.cluster.kafka import served_cluster as module
+from pytest_kafkacheck.cluster.kafka.served_cluster import UNKNOWN, broker_release, check_release
 from pytest_kafkacheck.cluster.spec.release import METADATA, RELEASES
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address

@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from pytest_kafkacheck.cluster.spec.certificates import CertificateAuthority, Identity, issue_identity
+from pytest_kafkacheck.cluster.spec.security import CertificateAuthority, Identity, issue_identity
 
 
 def test_an_identity_is_valid_for_all_its_hosts() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_kafkacheck.cluster.kafka import change
+from pytest_kafkacheck.cluster.kafka import metadata_views
 from workloads.clients.connection import Address
 
 NOT_CONTROLLER, INVALID_TOPIC, ALREADY_EXISTS = 41, 17, 36
@@ -34,13 +34,13 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int | Exception]]
             raise answer
         return Answer(answer)
 
-    monkeypatch.setattr(change, "ask", ask)
+    monkeypatch.setattr(metadata_views, "ask", ask)
     return found
 
 
 def ask_any() -> tuple[int, str]:
     pick: Callable[[Any], Any] = lambda answer: answer  # noqa: E731
-    return change.ask_any(BROKERS, "request", pick, done={0, ALREADY_EXISTS})
+    return metadata_views.ask_any(BROKERS, "request", pick, done={0, ALREADY_EXISTS})
 
 
 def test_brokers_that_are_down_or_refer_to_another_controller_are_passed_over(
@@ -68,7 +68,7 @@ def test_a_final_answer_is_not_asked_for_again(answers: dict[int, list[int | Exc
 def test_without_an_answer_the_last_problem_is_named(
     answers: dict[int, list[int | Exception]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change, "LIMIT", 0.5)
+    monkeypatch.setattr(metadata_views, "LIMIT", 0.5)
     answers.update({1: [NOT_CONTROLLER], 2: [NOT_CONTROLLER], 3: [ConnectionRefusedError("down")]})
     code, text = ask_any()
     assert code == -1

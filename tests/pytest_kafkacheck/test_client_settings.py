@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.cluster.spec.client_settings import read_client_settings
-from pytest_kafkacheck.cluster.spec.java_properties import parse_properties
+from pytest_kafkacheck.cluster.spec.client_settings import parse_properties, read_client_settings
 from pytest_kafkacheck.cluster.spec.security import client_properties, client_security
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.security import Security

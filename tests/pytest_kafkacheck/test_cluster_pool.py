@@ -11,8 +11,7 @@ import pytest
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.experiment.clusters.keeper import Keep
-from pytest_kafkacheck.experiment.clusters.pool import ClusterPool
+from pytest_kafkacheck.experiment.clusters.pool import ClusterPool, Keep
 from tests.support.fake_clusters import A, B, FakeEngine, fake, fake_engine, logs
 
 

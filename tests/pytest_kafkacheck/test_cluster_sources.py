@@ -15,14 +15,12 @@ from nemesis.faults.remove_broker import remove_broker
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.clusters import attached, kept, started
+from pytest_kafkacheck.experiment.clusters import attached, started
 from pytest_kafkacheck.experiment.clusters.attached import AttachedClusters
 from pytest_kafkacheck.experiment.clusters.choose import choose_source
-from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
-from pytest_kafkacheck.experiment.clusters.kept import KeptClusters
-from pytest_kafkacheck.experiment.clusters.shared import SharedClusters
-from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
-from pytest_kafkacheck.experiment.clusters.started import StartedClusters
+from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
+from pytest_kafkacheck.experiment.clusters.shared import SharedClusters, SharedSession
+from pytest_kafkacheck.experiment.clusters.started import KeptClusters, StartedClusters
 from tests.support.fake_clusters import A, B, FakeCluster, FakeEngine, fake, fake_engine, logs
 from workloads.clients.security import Security
 
@@ -124,7 +122,7 @@ def test_a_kept_cluster_is_taken_over_and_where_there_is_none_one_is_started(
     def take_over(_: object, spec: ClusterSpec, say: object) -> Iterator[DockerCluster | None]:  # noqa: ARG001
         yield cast(DockerCluster, there) if spec == A else None
 
-    monkeypatch.setattr(kept, "take_over", take_over)
+    monkeypatch.setattr(started, "take_over", take_over)
     source = KeptClusters(engine.connection, lines.append)
     with source.open(A, logs=logs()) as cluster:
         assert cluster.run == "kept-1"
@@ -143,7 +141,7 @@ def test_an_error_while_a_kept_cluster_is_used_starts_no_other(
     def take_over(*_: object) -> Iterator[Any]:
         yield FakeCluster("kept-1", A, engine)
 
-    monkeypatch.setattr(kept, "take_over", take_over)
+    monkeypatch.setattr(started, "take_over", take_over)
     monkeypatch.setattr(started, "running", lambda *_, **__: pytest.fail("started another one"))
     with pytest.raises(ZeroDivisionError), KeptClusters(engine.connection, str).open(A, logs=logs()):
         _ = 1 / 0
@@ -202,7 +200,7 @@ def test_the_engine_is_connected_to_at_first_use(monkeypatch: pytest.MonkeyPatch
         clients[-1].close = lambda client=clients[-1]: setattr(client, "closed", True)
         return clients[-1]
 
-    monkeypatch.setattr("pytest_kafkacheck.experiment.clusters.engine_connection.connect", connect)
+    monkeypatch.setattr("pytest_kafkacheck.experiment.clusters.pool.connect", connect)
     connection = EngineConnection()
     connection.close()
     assert clients == []

@@ -146,7 +146,7 @@ def test_what_libraries_log_has_no_traceback() -> None:
     """In a process of its own, because pytest has handlers of its own."""
     program = (
         "import logging\n"
-        "from pytest_kafkacheck.cli.common.brief_logs import brief_logs\n"
+        "from pytest_kafkacheck.cli.common.console import brief_logs\n"
         "with brief_logs():\n"
         "    try:\n"
         "        1 / 0\n"

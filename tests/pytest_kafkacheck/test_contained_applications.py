@@ -15,12 +15,16 @@ from docker.errors import APIError, ImageNotFound
 from nemesis.wait import wait_until
 from pytest_kafkacheck import InfrastructureError, Pipeline, UsageError, cpu, isolate, kill, memory
 from pytest_kafkacheck.errors import CapabilityError
-from pytest_kafkacheck.experiment.applications import clients as contained_clients
-from pytest_kafkacheck.experiment.applications.check import check_containers, needed_of_engine
-from pytest_kafkacheck.experiment.applications.clients import ContainedClients
+from pytest_kafkacheck.experiment.applications import instance as contained_clients
 from pytest_kafkacheck.experiment.applications.compose_project import ComposeProject, Instance
-from pytest_kafkacheck.experiment.applications.containers import as_workers, contained, require_cluster
-from pytest_kafkacheck.experiment.applications.instance import AppContainer
+from pytest_kafkacheck.experiment.applications.containers import (
+    as_workers,
+    check_containers,
+    contained,
+    needed_of_engine,
+    require_cluster,
+)
+from pytest_kafkacheck.experiment.applications.instance import AppContainer, ContainedClients
 from pytest_kafkacheck.experiment.execution import confining
 from pytest_kafkacheck.experiment.experiment import Experiment
 from tests.support.compose_project import NEEDS_COMPOSE

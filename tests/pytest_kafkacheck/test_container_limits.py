@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
-from pytest_kafkacheck.cluster.docker import container_limits
-from pytest_kafkacheck.cluster.docker.container_limits import SWAP, limit_memory
+from pytest_kafkacheck.cluster.docker import containers
+from pytest_kafkacheck.cluster.docker.containers import SWAP, limit_memory
 
 SIZE = 1 << 30
 
@@ -39,6 +39,6 @@ def test_another_refusal_is_final() -> None:
 
 
 def test_it_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container_limits, "ENDED_LIMIT", 0.3)
+    monkeypatch.setattr(containers, "ENDED_LIMIT", 0.3)
     with pytest.raises(OSError, match="container not running"):
         limit_memory(Engine(*["container not running"] * 1000), "c", SIZE, name="kafka2")

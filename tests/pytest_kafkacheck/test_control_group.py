@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.control_group import Memory, memory, throttled_periods
+from pytest_kafkacheck.cluster.docker.containers import Memory, memory, throttled_periods
 
 STAT = "nr_periods 40\nnr_throttled 7\nthrottled_time 90\n"
 

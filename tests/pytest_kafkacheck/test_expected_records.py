@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kafkacheck import AppendLog, Experiment, isolate
-from pytest_kafkacheck.experiment.expected_records import UNLIMITED, expected_records
+from pytest_kafkacheck.experiment.harness import UNLIMITED, expected_records
 
 
 def test_it_grows_with_the_rate_the_clients_and_the_time() -> None:

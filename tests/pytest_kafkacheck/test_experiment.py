@@ -13,7 +13,7 @@ import pytest
 from analyzers.catalogue.check import Bounds
 from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck import configure, configure_broker, isolate, kill, partition, pause
-from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
+from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.cli.common.ci_files import CI
+from pytest_kafkacheck.cli.common.init_files import CI
 
 
 def test_the_first_test_is_collected_and_passes_lint(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster.kafka import follower_reads as module
-from pytest_kafkacheck.cluster.kafka.follower_reads import check_follower_reads
-from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
+from pytest_kafkacheck.cluster.kafka import served_cluster as module
+from pytest_kafkacheck.cluster.kafka.served_cluster import check_follower_reads
+from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address
 

@@ -14,7 +14,7 @@ import pytest_kafkacheck as api
 from pytest_kafkacheck.experiment import harness as module
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
-from pytest_kafkacheck.experiment.live import MIN_LIMIT, keeps_records, next_limit
+from pytest_kafkacheck.experiment.judging import MIN_LIMIT, keeps_records, next_limit
 from pytest_kafkacheck.spark import Spark
 from workloads.admin import Admin
 from workloads.append_log import AppendLog

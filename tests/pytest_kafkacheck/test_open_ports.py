@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from pytest_kafkacheck.cli.common.ci_files import CI
-from pytest_kafkacheck.cluster.docker.open_ports import ALLOWED, check_ports
+from pytest_kafkacheck.cli.common.init_files import CI
+from pytest_kafkacheck.cluster.docker.engine import ALLOWED, check_ports
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 

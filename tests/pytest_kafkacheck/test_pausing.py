@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from docker.errors import APIError
 
-from pytest_kafkacheck.cluster.docker.pausing import ATTEMPTS, pause
+from pytest_kafkacheck.cluster.docker.containers import ATTEMPTS, pause
 
 
 class Engine:

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import pytest
 
 from nemesis.views import Elected
-from pytest_kafkacheck.cluster.kafka import asker, metadata_views, standing_connection
-from pytest_kafkacheck.cluster.kafka.asker import Asker
-from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
+from pytest_kafkacheck.cluster.kafka import metadata_views, quick_look
+from pytest_kafkacheck.cluster.kafka.quick_look import Asker, QuickLook
 from workloads.clients import coordination, requests
 from workloads.clients.connection import Address
 from workloads.clients.requests import Ask, Leadership, Quorum
@@ -26,7 +25,7 @@ PATIENCE = 1.0
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asker, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(quick_look, "PATIENCE", PATIENCE)
 
 
 def seen(leader: int, epoch: int, isr: tuple[int, ...]) -> metadata_views.View:
@@ -92,7 +91,7 @@ def test_a_broker_that_answers_is_heard_beside_a_silent_one(
                 raise TimeoutError("no answer")
             return request
 
-    monkeypatch.setattr(standing_connection, "Connection", Answers)
+    monkeypatch.setattr(quick_look, "Connection", Answers)
     monkeypatch.setattr(requests, "metadata", lambda asking, _: (asking(None), seen(2, 4, (2, 3)))[1])
     look = QuickLook(lambda: {1: silent, 2: other})
     assert look.leader(*LOG) == 2
@@ -128,7 +127,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> type[FakeConnection]:
         made: ClassVar[list[FakeConnection]] = []
         broken: ClassVar[set[Address]] = set()
 
-    monkeypatch.setattr(standing_connection, "Connection", Counted)
+    monkeypatch.setattr(quick_look, "Connection", Counted)
     return Counted
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck.cluster.kafka.registration import answered
+from pytest_kafkacheck.cluster.kafka.metadata_views import answered
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from nemesis.event import Event
 from pytest_kafkacheck import bridge, corrupt, delete_records, isolate, kill, kill_client, partition, pause
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment import environment
+from pytest_kafkacheck.experiment import operations
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.replay import layout, replayed, targets
 from workloads.append_log import AppendLog
@@ -180,14 +180,14 @@ def test_the_layout_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         for partition, nodes in LAYOUT.items()
     }
     monkeypatch.setattr(
-        environment.metadata_views, "views", lambda _, topics: {1: recorded} if topics == ["log-r"] else {}
+        operations.metadata_views, "views", lambda _, topics: {1: recorded} if topics == ["log-r"] else {}
     )
     (tmp_path / "environment.json").write_text(json.dumps({"python": "3"}))
 
     class Cluster:
         brokers: Mapping[int, Any] = {}
 
-    environment.write_layout(tmp_path, Cluster(), "log-r")  # type: ignore[arg-type]
+    operations.write_layout(tmp_path, Cluster(), "log-r")  # type: ignore[arg-type]
     assert layout(tmp_path) == LAYOUT
     assert json.loads((tmp_path / "environment.json").read_text())["python"] == "3"
 

@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecordsBuilder
 
-from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, compare
-from pytest_kafkacheck.cluster.kafka.stored_batches import NO_EPOCH, Batch, batches, first_offset, records
+from pytest_kafkacheck.cluster.kafka.replica_comparison import (
+    NO_EPOCH,
+    Batch,
+    Comparison,
+    batches,
+    compare,
+    first_offset,
+    records,
+)
 
 Values = Mapping[int, str]
 """By offset."""

@@ -15,7 +15,7 @@ import pytest
 from nemesis.faults.isolate import isolate
 from nemesis.faults.kill import kill
 from nemesis.faults.restart import restart
-from pytest_kafkacheck.cli.common.progress import StatusLine, say
+from pytest_kafkacheck.cli.common.console import StatusLine, say
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_status import RunStatus, length_of
 from pytest_kafkacheck.experiment.validation import unused_duration

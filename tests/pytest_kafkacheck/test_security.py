@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck.cluster.spec.certificates import Identity
 from pytest_kafkacheck.cluster.spec.security import (
     PASSWORD,
     USER,
+    Identity,
     client_properties,
     client_security,
     format_arguments,

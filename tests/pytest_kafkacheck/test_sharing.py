@@ -15,9 +15,8 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.experiment.clusters import shared, shared_session
-from pytest_kafkacheck.experiment.clusters.shared import SharedClusters
-from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession, end_session
+from pytest_kafkacheck.experiment.clusters import shared
+from pytest_kafkacheck.experiment.clusters.shared import SharedClusters, SharedSession, end_session
 from tests.support.fake_clusters import A, B, FakeCluster, FakeEngine, fake_engine
 
 
@@ -149,7 +148,7 @@ def test_the_end_of_a_session_removes_or_keeps_its_clusters_only(
 ) -> None:
     ours, another = SharedSession(tmp_path, "s", 1).run_of(A), SharedSession(tmp_path, "t", 1).run_of(A)
     engine.runs = [ours, another]
-    monkeypatch.setattr(shared_session, "reattach", lambda _, run: FakeCluster(run, A, engine))
-    monkeypatch.setattr(shared_session, "connection_info", lambda cluster: f"reach {cluster.run}")
+    monkeypatch.setattr(shared, "reattach", lambda _, run: FakeCluster(run, A, engine))
+    monkeypatch.setattr(shared, "connection_info", lambda cluster: f"reach {cluster.run}")
     assert end_session(engine, "s", keep=keep) == ([f"reach {ours}"] if keep else [])
     assert engine.runs == ([ours, another] if keep else [another])

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from pytest_kafkacheck.cluster.kafka import topic_state as module
-from pytest_kafkacheck.cluster.kafka.topic_state import TopicChange, TopicState, reported, topic_state
+from pytest_kafkacheck.cluster.kafka import topics as module
+from pytest_kafkacheck.cluster.kafka.topics import TopicChange, TopicState, reported, topic_state
 from workloads.clients.connection import Address
 
 BROKERS = {1: Address("127.0.0.1", 1), 2: Address("127.0.0.1", 2)}

@@ -17,9 +17,8 @@ from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck import Bounds, Generated, kill, kill_client
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.judging_rules import JudgingRules
 from pytest_kafkacheck.experiment.replay import replayed
-from pytest_kafkacheck.experiment.run_directory import RunDirectory
+from pytest_kafkacheck.experiment.run_directory import JudgingRules, RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import stored_runs
 from pytest_kafkacheck.shrink.candidate import ExperimentCandidate
 from pytest_kafkacheck.shrink.shrink import shrink

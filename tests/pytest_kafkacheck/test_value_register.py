@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.value_register import ValueRegister
+from pytest_kafkacheck.cluster.docker.registers import ValueRegister
 from pytest_kafkacheck.cluster.kafka import former_values
 from pytest_kafkacheck.cluster.kafka.former_values import Key, Value, differences, written_down
 
@@ -19,7 +19,7 @@ REPLICAS = Key("replicas", "orders", "0")
 CHILD = """
 import sys
 from pathlib import Path
-from pytest_kafkacheck.cluster.docker.value_register import ValueRegister
+from pytest_kafkacheck.cluster.docker.registers import ValueRegister
 from pytest_kafkacheck.cluster.kafka.former_values import Key
 register = ValueRegister("c1", cache=Path(sys.argv[1]))
 register.changing(Key("setting", "orders", "retention.ms"), former=None, made="7")

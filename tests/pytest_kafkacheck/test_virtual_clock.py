@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.clock import virtual_clock
+from pytest_kafkacheck.cluster.docker import clock
 
-SOURCE = Path(virtual_clock.__file__).with_name("clock.S")
+SOURCE = Path(clock.__file__).with_name("clock.S")
 SLOTS, SLOT, GENERATION, ENTRIES = 16, 32, 8, 80
 REALTIME, MONOTONIC, COARSE = 0, 1, 5
 SECOND = 1_000_000_000
@@ -31,7 +31,7 @@ native = pytest.mark.skipif(
 
 def packed() -> bytes:
     """The bytes in clock.pl."""
-    found = re.search(r"\$STUB = pack 'H\*', join '', qw\((.*?)\)", virtual_clock.SCRIPT, re.DOTALL)
+    found = re.search(r"\$STUB = pack 'H\*', join '', qw\((.*?)\)", clock.SCRIPT, re.DOTALL)
     assert found
     return bytes.fromhex(found[1])
 
@@ -152,7 +152,7 @@ def test_errors_of_the_kernel_are_returned(code: Code) -> None:
 def test_bounds_are_checked_before_anything_is_started() -> None:
     engine: Any = type("Engine", (), {"api": None})
     unused: Any = None
-    asked = virtual_clock.VirtualClock(engine, unused, owner={})
+    asked = clock.VirtualClock(engine, unused, owner={})
     for offset, ppm in ((2e9, 0), (0, 1.1e6), (float("nan"), 0), (0, float("inf"))):
         with pytest.raises(ValueError, match="a clock's"):
             asked.set(offset, ppm)

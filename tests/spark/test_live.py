@@ -17,7 +17,7 @@ from analyzers.catalogue.check import Check, CycleCheck, Live
 from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS, CHECKS, CYCLE_CHECKS
 from analyzers.judge.find import Found, find
 from analyzers.judge.live import EITHER, LIVE, Reported, find_live, live_checks
-from pytest_kafkacheck.experiment.live import LiveJudge
+from pytest_kafkacheck.experiment.judging import LiveJudge
 from tests.support.live_windows import as_recorded, deletes_records, segment_rows, windows
 from tests.support.random_histories.groups import group_history
 from tests.support.random_histories.logs import draw_histories, log_history

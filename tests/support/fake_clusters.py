@@ -13,8 +13,8 @@ import pytest
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.experiment.clusters import keeper
-from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
+from pytest_kafkacheck.experiment.clusters import pool
+from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
 
 A, B = ClusterSpec(), ClusterSpec(brokers=1)
 """Two specs."""
@@ -98,7 +98,7 @@ def fake_engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     monkeypatch.setattr(reaper, "parts_by_run", lambda _: dict.fromkeys(engine.runs, ()))
     monkeypatch.setattr(reaper, "remove_run", lambda _, run: engine.remove(run))
     monkeypatch.setattr(reaper, "remove_unless_kept", lambda _, run: engine.remove_unless_kept(run))
-    monkeypatch.setattr(keeper, "connection_info", lambda cluster: f"reach {cluster.run}")
+    monkeypatch.setattr(pool, "connection_info", lambda cluster: f"reach {cluster.run}")
     return engine
 
 

@@ -13,11 +13,10 @@ from typing import Any
 from docker.errors import NotFound
 
 from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.containers import archive
 from pytest_kafkacheck.cluster.docker.images import image_for
-from pytest_kafkacheck.cluster.docker.launch import archive
-from pytest_kafkacheck.cluster.spec.certificates import Identity, issue_identity
 from pytest_kafkacheck.cluster.spec.client_settings import read_client_settings
-from pytest_kafkacheck.cluster.spec.security import security_properties
+from pytest_kafkacheck.cluster.spec.security import Identity, issue_identity, security_properties
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from tests.support.real_cluster import wait_until
 from workloads.clients.security import Security

@@ -20,9 +20,8 @@ import psutil
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.soak.clusters import Clusters
-from pytest_kafkacheck.soak.limits import Limits
-from pytest_kafkacheck.soak.presets import PRESETS
-from pytest_kafkacheck.soak.retention import size_of
+from pytest_kafkacheck.soak.limits import Limits, size_of
+from pytest_kafkacheck.soak.plan import PRESETS
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder
 

@@ -1,18 +1,19 @@
-"""What holds for a whole cluster: release, mode, features, controllers, racks."""
+"""What holds for a whole cluster (release, mode, features, controllers, racks), and what brokers say when asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+import kafka.errors
+from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from pytest_kafkacheck.audit.live.asking import AskNode, any_of, no_answer
-from pytest_kafkacheck.audit.live.described import DEFAULT, describe_broker
 from pytest_kafkacheck.audit.report import Problem
 from pytest_kafkacheck.cluster.spec.release import ELR, METADATA, METADATA_LEVELS
 from workloads.clients import requests
+from workloads.clients.connection import Address, ask
 
 DESCRIBE_QUORUM = 55
 """The request's number. In ZooKeeper mode brokers do not have it."""
@@ -104,3 +105,124 @@ def _read_zookeeper(cluster: Cluster, send: AskNode) -> None:
             remedy="state it with --version",
         )
     )
+
+
+TOPIC, BROKER = 2, 4
+"""Kinds of resources."""
+
+SOURCES = {
+    1: "topic",
+    2: "broker, dynamic",
+    3: "all brokers, dynamic",
+    4: "broker's file",
+    5: "default",
+}
+DYNAMIC_FOR_CLUSTER, FILE, DEFAULT = 3, 4, 5
+
+BATCH = 500
+"""Topics in one request."""
+
+
+class Setting(NamedTuple):
+    value: str
+    source: int
+
+    @property
+    def origin(self) -> str:
+        return SOURCES.get(self.source, "cluster")
+
+
+Described = dict[str, Setting]
+"""By name."""
+
+
+def describe_topics(
+    nodes: list[int], send: AskNode, topics: Sequence[str], names: Sequence[str]
+) -> tuple[dict[str, Described], list[Problem]]:
+    """Those settings of topics, by topic, and what could not be read."""
+    found: dict[str, Described] = {}
+    problems: list[Problem] = []
+    missing = f"{', '.join(names)} are not known"
+    for start in range(0, len(topics), BATCH):
+        batch = topics[start : start + BATCH]
+        try:
+            answer = any_of(nodes, send, _request(TOPIC, batch, names))
+        except OSError as error:
+            tried = f"DescribeConfigs of {len(batch)} topics"
+            problems.append(no_answer(error, tried=tried, missing=missing))
+            continue
+        for each in answer.results:
+            tried = f"DescribeConfigs of topic {each.resource_name}"
+            if each.error_code:
+                problems.append(refusal(each.error_code, "DescribeConfigs", tried=tried, missing=missing))
+            else:
+                found[each.resource_name] = _settings(each)
+    return found, problems
+
+
+def describe_broker(node: int, send: AskNode, names: Sequence[str]) -> tuple[Described, list[Problem]]:
+    """Those settings of a broker, as it reports them itself."""
+    tried, missing = f"DescribeConfigs of broker {node}", f"{', '.join(names)} are not known"
+    try:
+        (answer,) = send(node, _request(BROKER, [str(node)], names)).results
+    except OSError as error:
+        return {}, [no_answer(error, tried=tried, missing=missing)]
+    if answer.error_code:
+        return {}, [refusal(answer.error_code, "DescribeConfigs", tried=tried, missing=missing)]
+    return _settings(answer), []
+
+
+def _request(kind: int, resources: Sequence[str], names: Sequence[str]) -> Any:
+    Resource = DescribeConfigsRequest.DescribeConfigsResource
+    return DescribeConfigsRequest(
+        version=1,
+        resources=[
+            Resource(resource_type=kind, resource_name=name, configuration_keys=list(names))
+            for name in resources
+        ],
+        include_synonyms=False,
+    )
+
+
+def _settings(result: Any) -> Described:
+    return {
+        each.name: Setting(each.value, each.config_source)
+        for each in result.configs
+        if each.value is not None
+    }
+
+
+TIMEOUT = 10.0
+"""Seconds for each request: the settings of a thousand topics take some."""
+
+DENIED = {29: "Topic", 30: "Group", 31: "Cluster"}
+"""Error codes of requests that this user may not make, with the kind of resource on which it lacks a right."""
+
+AskNode = Callable[[int, Any], Any]
+"""Sends a request to the broker with that id. Raises OSError without an answer."""
+
+
+def asking(brokers: Mapping[int, Address]) -> AskNode:
+    return lambda node, request: ask(brokers[node], request, timeout=TIMEOUT)
+
+
+def any_of(nodes: list[int], send: AskNode, request: Any) -> Any:
+    """The answer of the first broker that gives one. Raises the last OSError where none does."""
+    problem: OSError = ConnectionError("there is no broker to ask")
+    for node in nodes:
+        try:
+            return send(node, request)
+        except OSError as error:
+            problem = error
+    raise problem
+
+
+def refusal(code: int, right: str, *, tried: str, missing: str) -> Problem:
+    """The problem that an error code stands for. right: such as "DescribeConfigs"."""
+    name = kafka.errors.for_code(code).__name__
+    remedy = f"allow {right} on {DENIED[code]} to this user" if code in DENIED else ""
+    return Problem(tried=tried, missing=f"{missing}: {name}", remedy=remedy)
+
+
+def no_answer(error: OSError, *, tried: str, missing: str) -> Problem:
+    return Problem(tried=tried, missing=f"{missing}: {error or type(error).__name__}")

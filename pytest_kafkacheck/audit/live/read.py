@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_kafkacheck.audit.events import BROKER_EVENTS
-from pytest_kafkacheck.audit.live.asking import AskNode
-from pytest_kafkacheck.audit.live.brokers import Cluster, read_cluster
-from pytest_kafkacheck.audit.live.groups import ReadGroup, read_groups
-from pytest_kafkacheck.audit.live.topics import ReadTopic, alike, read_topics
-from pytest_kafkacheck.audit.report import Report
-from pytest_kafkacheck.audit.subject import Subject
+from pytest_kafkacheck.audit.live.brokers import AskNode, Cluster, read_cluster
+from pytest_kafkacheck.audit.live.topics import ReadGroup, ReadTopic, alike, read_groups, read_topics
+from pytest_kafkacheck.audit.report import Report, Subject
 
 INTERNAL = {
     "__consumer_offsets": "committed positions of groups",

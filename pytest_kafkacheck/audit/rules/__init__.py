@@ -1,1 +1,1 @@
-"""The rules. Each file binds RULES, about one cause; `audit.registry` finds them."""
+"""The rules. Each file binds RULES; `audit.assess` finds them."""

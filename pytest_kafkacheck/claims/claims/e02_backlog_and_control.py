@@ -29,7 +29,7 @@ from pytest_kafkacheck.claims.claim import Answer, Case, Claim, Picture
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.claims.produce import GZIP, request
-from pytest_kafkacheck.cluster.docker.launch import archive
+from pytest_kafkacheck.cluster.docker.containers import archive
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.report.lane import Group, Row, Span, Strip
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.spec_options import add_spec_options, spec_fields
+from pytest_kafkacheck.cli.common.options import add_spec_options, spec_fields
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 

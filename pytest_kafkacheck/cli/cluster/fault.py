@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.harness_options import add_security_option, security_of
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
+from pytest_kafkacheck.cli.common.options import add_security_option, security_of
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -115,8 +115,7 @@ def _value(text: str) -> Any:
 def _leased(client: Any, name: str, event: Event, security: Security | None) -> Iterator[DockerCluster]:
     """The cluster, for this process alone. Raises UsageError where it does not permit the event."""
     from pytest_kafkacheck.cluster.docker import reaper
-    from pytest_kafkacheck.cluster.docker.attach import attached
-    from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
+    from pytest_kafkacheck.cluster.docker.attach import attached, refuse_changes
     from pytest_kafkacheck.cluster.docker.discovery import names_containers
     from pytest_kafkacheck.cluster.docker.lease import leased
     from pytest_kafkacheck.cluster.docker.reattach import reattach

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.progress import say
-from pytest_kafkacheck.cli.common.spec_options import add_spec_options, spec_fields
+from pytest_kafkacheck.cli.common.console import say
+from pytest_kafkacheck.cli.common.options import add_spec_options, spec_fields
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 
@@ -27,9 +27,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker import reaper
     from pytest_kafkacheck.cluster.docker.boot import running
-    from pytest_kafkacheck.cluster.docker.connection_info import connection_info
     from pytest_kafkacheck.cluster.docker.engine import connect, require_image
     from pytest_kafkacheck.cluster.docker.images import image_for
+    from pytest_kafkacheck.cluster.docker.reattach import connection_info
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
     from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 

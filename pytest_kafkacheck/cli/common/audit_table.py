@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from pytest_kafkacheck.audit.configuration import setting_texts
 from pytest_kafkacheck.audit.events import EVENTS
-from pytest_kafkacheck.audit.outcome import Outcome
 from pytest_kafkacheck.audit.report import Judged, Report, count_text
-from pytest_kafkacheck.audit.rule import Effect
-from pytest_kafkacheck.audit.setting_names import setting_texts
+from pytest_kafkacheck.audit.rule import Effect, Outcome
 
 STYLES: dict[Effect, str] = {
     "loses": "bold red",

@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.progress import say
+from pytest_kafkacheck.cli.common.console import say
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 

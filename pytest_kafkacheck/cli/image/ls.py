@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
+from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 

@@ -3,19 +3,30 @@
 Network faults need nft in a node's network namespace, and the node's image may not have it. So a sidecar container
 joins that namespace. After each start of the node it joins the new namespace and restores the rules that were in
 force.
+
+A guardian mends the cluster when its session is killed. Cuts end by themselves, because agents in the nodes' networks
+notice the end of their session. Nothing in a container can thaw another one, start it, or set its clock right. So a
+second process on this host waits for the end of the session: it reads its standard input, whose other end closes with
+the session, however that ends. A session that ends properly reports it. What the guardian does then is in `mending`.
+It is in a session of its own, so that neither Ctrl-C nor a kill of the session's process group ends it as well.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
+import os
 import secrets
 import shlex
+import subprocess
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from docker.errors import APIError
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
@@ -23,24 +34,20 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
-from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
-from pytest_kafkacheck.cluster.docker.attached_leftovers import mend_leftovers
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.discovery import container_ids, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
-from pytest_kafkacheck.cluster.docker.guardian import guarded
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.lease import LeaseHeld, leased
-from pytest_kafkacheck.cluster.docker.membership import DockerMembership
+from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.docker.plan import Plan
-from pytest_kafkacheck.cluster.docker.pod import HOLD, RIGHTS
-from pytest_kafkacheck.cluster.docker.repair import resume
-from pytest_kafkacheck.cluster.kafka.settling import wait_settled
-from pytest_kafkacheck.cluster.kafka.snapshot import snapshot
+from pytest_kafkacheck.cluster.docker.plan import HOLD, RIGHTS, Plan
+from pytest_kafkacheck.cluster.docker.repair import mend_leftovers, resume
+from pytest_kafkacheck.cluster.kafka.dynamic import Snapshot, snapshot
+from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, ZOOKEEPER, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address
 from workloads.clients.ensemble import Ensemble
 from workloads.clients.security import Security
@@ -278,3 +285,64 @@ def _restore(cluster: AttachedCluster) -> None:
         wait_settled(cluster, limit=LIMIT)
     except (InfrastructureError, APIError, OSError) as error:
         log.warning("the attached cluster has not settled again: %s", error)
+
+
+def refuse_changes(events: Iterable[Event]) -> None:
+    """Raises UsageError for the first event that changes containers, data or members.
+
+    The engine has no record of the limits that a container had before, so the heal of `cpu` would leave none.
+    """
+    for event in events:
+        if event.fault.changes_cluster:
+            what = f"event {event.id!r}: {event.fault.name}" if event.id else event.fault.name
+            raise UsageError(
+                f"{what} changes settings, data or members of a cluster, which is not done to a cluster that "
+                f"somebody else runs; leave it out, or use a cluster that kafkacheck starts (run without --attach)"
+            )
+
+
+DONE = "done"
+
+PROGRAM = f"{__package__}.mending"
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Guardian:
+    """What a session tells its guardian."""
+
+    def __init__(self, pipe: IO[str], security: Security | None) -> None:
+        self._pipe = pipe
+        self._security = security
+
+    def remember(self, before: Snapshot) -> None:
+        """Let it restore this if the session is killed. Raises BrokenPipeError when it has ended."""
+        # Everybody on this host can read the arguments of a process, so the password is not one of them.
+        security = self._security.to_json() if self._security else None
+        self._pipe.write(json.dumps({"before": before.to_json(), "security": security}) + "\n")
+        self._pipe.flush()
+
+
+@contextmanager
+def guarded(what: str, containers: Iterable[str], *, security: Security | None = None) -> Iterator[Guardian]:
+    """While the block runs, a guardian watches over these containers. It ends with the block.
+
+    what, security  the cluster, and how clients connect, as `attach.attached` takes them.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", PROGRAM, what, json.dumps(list(containers))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+    )
+    assert process.stdin is not None
+    try:
+        yield Guardian(process.stdin, security)
+    finally:
+        with suppress(BrokenPipeError):
+            process.stdin.write(DONE)
+            process.stdin.close()
+        process.wait()

@@ -13,18 +13,22 @@ from typing import Any
 from docker.errors import APIError
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
-from pytest_kafkacheck.cluster.docker import class_archive, reaper
+from pytest_kafkacheck.cluster.docker import images, reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.engine import reach, require_image, require_layout, require_memory
+from pytest_kafkacheck.cluster.docker.engine import (
+    check_ports,
+    reach,
+    require_image,
+    require_layout,
+    require_memory,
+)
 from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
-from pytest_kafkacheck.cluster.docker.launch import Boot, format_arguments
-from pytest_kafkacheck.cluster.docker.membership import DockerMembership
+from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.docker.open_ports import check_ports
-from pytest_kafkacheck.cluster.docker.plan import Plan, new_plan
-from pytest_kafkacheck.cluster.kafka import readiness
-from pytest_kafkacheck.cluster.spec.formatting import CHECKPOINT, Checkpoint
+from pytest_kafkacheck.cluster.docker.plan import Boot, Plan, format_arguments, new_plan
+from pytest_kafkacheck.cluster.kafka import waiting
 from pytest_kafkacheck.cluster.spec.member import PORTS, ZOOKEEPER
+from pytest_kafkacheck.cluster.spec.properties import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.spec.security import zookeeper_commands
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -64,7 +68,7 @@ def running(
     checkpoint = Checkpoint(client.images.get(image).id, format_arguments(spec))
     kept = checkpoint.read() if boot != "plain" else None
     if boot == "fast":
-        image = class_archive.archived_image(client, image) or image
+        image = images.archived_image(client, image) or image
     require_memory(client, spec)
     for orphan in reaper.sweep(client):
         log.info("removed the remains of run %s", orphan)
@@ -78,7 +82,7 @@ def running(
         )
         stack.callback(cluster.close)
         try:
-            readiness.wait_ready(cluster)
+            waiting.wait_ready(cluster)
         except BaseException as error:
             cluster.save_logs(logs)
             error.add_note(f"The nodes' logs are in {logs}")

@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from docker.errors import APIError, DockerException
 
 from nemesis.cluster import Ahead
-from pytest_kafkacheck.cluster.docker import evidence, health, reaper, thread_dump
-from pytest_kafkacheck.cluster.docker.leftovers import end_network_faults
+from pytest_kafkacheck.cluster.docker import clock, health, reaper
+from pytest_kafkacheck.cluster.docker.health import end_network_faults, excerpt
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
-from pytest_kafkacheck.cluster.docker.value_register import ValueRegister
-from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, settling, zookeeper
+from pytest_kafkacheck.cluster.docker.registers import ValueRegister
+from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, waiting, zookeeper
 from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
-from pytest_kafkacheck.cluster.kafka.controller_session import ControllerSession
-from pytest_kafkacheck.cluster.kafka.log_excerpt import excerpt
-from pytest_kafkacheck.cluster.kafka.quick_look import QuickLook
+from pytest_kafkacheck.cluster.kafka.quick_look import ControllerSession, QuickLook
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
     CONTROLLER,
@@ -94,7 +92,7 @@ class DockerCluster:
 
         Raises InfrastructureError when that takes too long.
         """
-        settling.wait_settled(self)
+        waiting.wait_settled(self)
 
     def nemesis(self, events: Iterable[Event], *, seed: int = 0) -> AbstractContextManager[Beside]:
         """A schedule beside a block, such as ``[kill("coordinator:billing", at=2, lasting=5)]``.
@@ -207,7 +205,7 @@ class DockerCluster:
             log.warning("%s; its process is asked for its time instead", error)
         asked = self.require_node(node)
         try:
-            return thread_dump.ahead(self.client.api, asked.container, name=asked.host)
+            return clock.ahead(self.client.api, asked.container, name=asked.host)
         except APIError as error:
             raise OSError(f"{asked.host} cannot be asked for its time: {error.explanation}") from error
 
@@ -223,12 +221,12 @@ class DockerCluster:
 
     def save_logs(self, directory: Path) -> None:
         """Write each node's log to ``<directory>/<host>.log``. Never raises."""
-        evidence.save_logs(self, directory)
+        health.save_logs(self, directory)
 
     def save_evidence(self, directory: Path) -> None:
         """Write the logs to ``logs``, and each broker's view of all partitions to ``topics.json``. Never raises."""
-        evidence.save_logs(self, directory / "logs")
-        evidence.save_topics(self, directory / "topics.json")
+        health.save_logs(self, directory / "logs")
+        health.save_topics(self, directory / "topics.json")
 
     def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
         """A node with a new container, in a pod. Neither is started."""

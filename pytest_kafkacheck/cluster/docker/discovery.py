@@ -1,11 +1,12 @@
-"""Finds the brokers, the controllers and their listeners in containers that the user runs, by asking Kafka."""
+"""Finds the nodes of a cluster and their listeners in containers that the user runs, by asking Kafka."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -13,18 +14,26 @@ from docker.errors import APIError
 from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.engine import reach
-from pytest_kafkacheck.cluster.docker.foreign_container import container_named, published_ports
-from pytest_kafkacheck.cluster.docker.foreign_ensemble import ForeignEnsemble, find_ensemble
+from pytest_kafkacheck.cluster.docker.containers import Container, container_named, published_ports
+from pytest_kafkacheck.cluster.docker.engine import is_local, reach
 from pytest_kafkacheck.cluster.docker.node import is_stopped_by_signal
 from pytest_kafkacheck.cluster.kafka.waiting import wait_until
-from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, NodeRole
+from pytest_kafkacheck.cluster.spec.member import (
+    EXTERNAL,
+    FIRST_ZOOKEEPER,
+    PORTS,
+    ZOOKEEPER,
+    Endpoint,
+    NodeRole,
+)
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.connection import Address, ask
 from workloads.clients.security import Security
 
 PROJECT = "com.docker.compose.project"
+
 BROKER = 4
+
 TIMEOUT = 3.0
 """Seconds for each request."""
 
@@ -324,3 +333,52 @@ def _settings(address: Address, node: int) -> dict[str, str | None]:
     )
     request = DescribeConfigsRequest(version=1, resources=[resource], include_synonyms=False)
     return {each.name: each.value for each in ask(address, request, timeout=TIMEOUT).results[0].configs}
+
+
+@dataclass(frozen=True)
+class ForeignEnsemble:
+    """containers  by node id. The ids are ours: nothing outside a ZooKeeper node states its own.
+    ports       on which they serve clients in their network, by node id.
+    endpoints   where this host reaches published ports; empty for a node that it reaches in the container's network.
+    root        the path below which the brokers keep their data, such as "/kafka"; "" for none.
+    """
+
+    containers: Mapping[int, Container] = field(default_factory=dict)
+    ports: Mapping[int, int] = field(default_factory=dict)
+    endpoints: Mapping[int, Endpoint] = field(default_factory=dict)
+    root: str = ""
+
+
+def find_ensemble(
+    client: Any, containers: Sequence[Container], connect: str, *, taken: Collection[int]
+) -> ForeignEnsemble:
+    """The nodes of a setting such as "zk1:2181,zk2:2181/kafka".
+
+    taken  ids of other nodes. Raises UsageError for a node whose container, or whose port, cannot be reached.
+    """
+    servers, _, root = connect.partition("/")
+    host, _ = reach(client)
+    ids = (node for node in itertools.count(FIRST_ZOOKEEPER) if node not in taken)
+    found: dict[int, Container] = {}
+    ports: dict[int, int] = {}
+    endpoints: dict[int, Endpoint] = {}
+    for node, server in zip(ids, filter(None, re.split(r"\s*,\s*", servers.strip())), strict=False):
+        name, _, text = server.rpartition(":")
+        name, port = (name, int(text)) if name and text.isdigit() else (server, PORTS[ZOOKEEPER])
+        container = container_named(name, containers)
+        if container is None:
+            raise UsageError(
+                f"the ZooKeeper node {server} is in the brokers' zookeeper.connect, and none of the given containers "
+                f"has the name {name!r}; name its container as well"
+            )
+        found[node], ports[node] = container, port
+        public = [outside for outside, inside in published_ports(container).items() if inside == port]
+        if public:
+            endpoints[node] = Endpoint(host, {ZOOKEEPER: public[0]})
+        elif is_local(client):
+            endpoints[node] = Endpoint("", {})
+        else:
+            raise UsageError(
+                f"the ZooKeeper node {server} has to be reached from this host; publish port {port} of its container"
+            )
+    return ForeignEnsemble(found, ports, endpoints, f"/{root}" if root else "")

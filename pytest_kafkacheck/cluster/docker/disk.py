@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from docker.errors import APIError
+from docker.errors import APIError, NotFound
 
 from pytest_kafkacheck.cluster.docker.disk_sidecar import LIMIT, Sidecar, SidecarOwner
-from pytest_kafkacheck.cluster.docker.write_limit import write_limit
+from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
@@ -40,6 +42,7 @@ for try in $(seq 40); do
 done
 echo "$before $free"
 """
+
 EMPTY = f"""
 before=$({AVAILABLE})
 rm -f {BALLAST} || exit
@@ -279,3 +282,52 @@ class Disk:
     def _before_and_after(self, command: str) -> tuple[int, int]:
         before, after = self._run_on_own_disk(command).split()
         return int(before), int(after)
+
+
+# The engine's own call to limit writes (``update`` with a rate of a device) reports success and changes nothing, so a
+# helper container writes into the host's control groups. With version 1 of them it has access to the tree of block
+# devices only.
+
+SCRIPT = Path(__file__).with_name("write_limit.sh").read_text()
+
+HELPER_LIMIT = 20
+"""Seconds for the helper container to end."""
+
+
+def write_limit(
+    api: Any, container: str, device: str, *change: int | None, labels: Mapping[str, str]
+) -> int | None:
+    """The limit in bytes per second that the kernel reports, after a change to `change`; None for none.
+
+    A container that does not run has no control group, and so no limit. Raises InfrastructureError when the kernel
+    has no such limit, or the helper may not set it.
+    """
+    if not api.inspect_container(container)["State"]["Running"]:
+        return None
+    rates = [str(rate or 0) for rate in change]
+    tree = "/sys/fs/cgroup/blkio" if api.info().get("CgroupVersion", "1") == "1" else "/sys/fs/cgroup"
+    helper = api.create_container(
+        image=agent_image(),
+        command=["sh", "-c", SCRIPT, "write_limit", container, device, *rates],
+        labels=dict(labels),
+        network_disabled=True,
+        # The files belong to root: the helper needs no capability.
+        host_config=api.create_host_config(
+            network_mode="none",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            binds={tree: {"bind": "/host/cgroup", "mode": "rw"}},
+        ),
+    )["Id"]
+    try:
+        api.start(helper)
+        status = int(api.wait(helper, timeout=HELPER_LIMIT)["StatusCode"])
+        output = api.logs(helper).decode(errors="replace").strip()
+    except (APIError, OSError) as error:
+        raise InfrastructureError(f"The helper for the limit of {device} does not run: {error}") from error
+    finally:
+        with suppress(NotFound):
+            api.remove_container(helper, force=True, v=True)
+    if status:
+        raise InfrastructureError(f"The writes to {device} could not be limited (status {status}): {output}")
+    return int(output) or None

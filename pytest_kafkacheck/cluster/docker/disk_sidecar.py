@@ -16,7 +16,7 @@ from docker.errors import APIError, NotFound
 from docker.types import Mount
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.loop_devices import OPTIONS, UNCONFINED
 from pytest_kafkacheck.cluster.spec.member import Member

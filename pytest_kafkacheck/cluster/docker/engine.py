@@ -1,9 +1,11 @@
-"""The Docker engine: connecting to it, and checking that it has the images and the memory that a cluster needs."""
+"""The Docker engine: connecting to it, and checking that it can have a cluster: images, memory, open ports."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +13,7 @@ import docker
 import psutil
 from docker.errors import APIError, DockerException, ImageNotFound
 
+from pytest_kafkacheck.cluster.spec.properties import listener_protocols, published
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 
@@ -125,3 +128,53 @@ def reach(client: Any) -> tuple[str, str]:
     if host in (None, "localhost", "127.0.0.1", "::1"):
         return "127.0.0.1", "127.0.0.1"
     return str(host), "0.0.0.0"
+
+
+# The ports of a cluster in an engine on this host are bound to the loopback address. With a remote engine they are
+# bound to all addresses of its host, because this host must reach them.
+
+ALLOWED = "KAFKACHECK_OPEN_PORTS"
+"""Environment variable: "yes" allows listeners that are not protected. It lies beside DOCKER_HOST, which names the
+engine."""
+
+LOOPBACK = "127.0.0.1"
+
+
+def check_ports(spec: ClusterSpec, *, bind: str) -> None:
+    """Raise UsageError for a listener without TLS and SASL that is published beyond the engine's own host.
+
+    bind  the address to which the engine binds published ports, see `engine.reach`.
+    """
+    if bind == LOOPBACK or os.environ.get(ALLOWED) == "yes":
+        return
+    protocols = listener_protocols(spec)
+    names = {name for member in spec.members for name in published(spec, member)}
+    if open_to_all := sorted(name for name in names if protocols.get(name) != "SASL_SSL"):
+        listed = ", ".join(f"{name} ({protocols.get(name, 'plain text')})" for name in open_to_all)
+        raise UsageError(
+            f"the engine is on another host, so the cluster's ports are open to everybody who reaches that host, and "
+            f"these listeners have no TLS with SASL: {listed}. Use ClusterSpec(security='SASL_SSL') with KRaft, or, "
+            f"in a network that you trust, set the environment variable {ALLOWED}=yes"
+        )
+
+
+def run_with_deadline(limit: float, work: Callable[[], None], *, name: str) -> None:
+    """Call `work` on a thread of that name and wait for it. An exception of `work` is raised here.
+
+    Raises TimeoutError after `limit` seconds. The thread then goes on until `work` returns or the process ends.
+    """
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call, name=name, daemon=True)
+    thread.start()
+    thread.join(limit)
+    if thread.is_alive():
+        raise TimeoutError(f"the engine took more than {limit:.0f} s")
+    if errors:
+        raise errors[0]

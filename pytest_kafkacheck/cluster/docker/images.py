@@ -1,4 +1,4 @@
-"""Names of the images that clusters run, and the location of the files from which they are built.
+"""The images that clusters run: their names, the start script of nodes, and the files from which they are built.
 
 `pytest_kafkacheck.setup.image_build` pulls or builds them. An image that is built here carries a digest of what it is
 built from in its tag, so that a change of the build gives a new image.
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import ImageNotFound
+
+START = Path(__file__).with_name("start.sh").read_text()
 
 
 def compose_dir() -> Path:
@@ -56,3 +58,25 @@ def _digest(*names: str) -> str:
     for name in names:
         digest.update((compose_dir() / "image" / name).read_bytes())
     return digest.hexdigest()[:12]
+
+
+# The image with archives of the classes that a broker image's nodes load (AppCDS): a JVM starts in half the time. An
+# archive fits one image and one JVM, so it is kept as a layer on that image. An image appears whole or not at all, so
+# two sessions may make it at once; a volume would need a lock. `pytest_kafkacheck.setup.class_archives` makes it.
+
+REPOSITORY = "kafkacheck/class-archives"
+
+FOLDER = "/k/class-archives"
+"""Where start.sh looks for archives, and where it writes them in training."""
+
+
+def archived_image(client: Any, image: str) -> str | None:
+    """Name of the image that adds class archives to `image`; None while there is none."""
+    name = archived_name(client, image)
+    return name if is_present(client, name) else None
+
+
+def archived_name(client: Any, image: str) -> str:
+    """The name that this image has or will have: it changes with the base image and with the start command."""
+    digest = hashlib.sha256(f"{client.images.get(image).id} {START}".encode()).hexdigest()[:16]
+    return f"{REPOSITORY}:{digest}"

@@ -16,7 +16,7 @@ from typing import Any
 from docker.errors import APIError, NotFound
 from docker.types import Mount
 
-from pytest_kafkacheck.cluster.docker.executing import execute
+from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.errors import InfrastructureError
 

@@ -1,4 +1,4 @@
-"""What a guardian does when the session of an attached cluster was killed; see `guardian`.
+"""What a guardian does when the session of an attached cluster was killed; see `attach.guarded`.
 
 First it takes the leases of the nodes, so that a session that begins now waits for it. Then it lets all nodes run,
 which takes a moment. Last it attaches to the cluster itself, as a session does, which removes rules and makes clocks
@@ -19,10 +19,9 @@ from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.attach import AttachedCluster, attached, leases
+from pytest_kafkacheck.cluster.docker.attach import DONE, AttachedCluster, attached, leases
 from pytest_kafkacheck.cluster.docker.engine import connect
-from pytest_kafkacheck.cluster.docker.guardian import DONE
-from pytest_kafkacheck.cluster.kafka.snapshot import Snapshot, restore
+from pytest_kafkacheck.cluster.kafka.dynamic import Snapshot, restore
 from pytest_kafkacheck.errors import KafkacheckError
 from workloads.clients.security import Security
 

@@ -1,24 +1,26 @@
-"""One node in Docker: the container of its process, and the pod that owns its network (see pod.py)."""
+"""One node in Docker: the container of its process, and the pod that owns its network (see `plan`)."""
 
 from __future__ import annotations
 
+import shlex
+import tarfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from io import RawIOBase
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal, cast
 
 from docker.errors import APIError
 
 from nemesis.cluster import State
-from pytest_kafkacheck.cluster.docker import container_limits
+from pytest_kafkacheck.cluster.docker import containers
 from pytest_kafkacheck.cluster.docker.agent import Agent
-from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
+from pytest_kafkacheck.cluster.docker.clock import VirtualClock
+from pytest_kafkacheck.cluster.docker.containers import execute, output_of, pause, read_file
 from pytest_kafkacheck.cluster.docker.disk import Disk
-from pytest_kafkacheck.cluster.docker.executing import execute
-from pytest_kafkacheck.cluster.docker.files import read_file
-from pytest_kafkacheck.cluster.docker.pausing import pause
-from pytest_kafkacheck.cluster.docker.segment_files import copy_segments
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
+from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log
@@ -170,16 +172,16 @@ class DockerNode:
         )
 
     def limit_cpu(self, cores: float | None) -> None:
-        container_limits.limit_cpu(self._api, self.container, cores)
+        containers.limit_cpu(self._api, self.container, cores)
 
     def cpu_limit(self) -> float | None:
-        return container_limits.cpu_limit(self._api, self.container)
+        return containers.cpu_limit(self._api, self.container)
 
     def throttled(self) -> int:
-        return container_limits.throttled(self._api, self.container)
+        return containers.throttled(self._api, self.container)
 
     def limit_memory(self, size: int | None) -> None:
-        container_limits.limit_memory(self._api, self.container, size, name=self.member.host)
+        containers.limit_memory(self._api, self.container, size, name=self.member.host)
 
     def memory(self) -> tuple[int, int]:
         _, output = self.execute(MEMORY)
@@ -192,7 +194,7 @@ class DockerNode:
         found = []
         if (cores := self.cpu_limit()) is not None:
             found.append(f"it is limited to {cores:g} cores")
-        if (size := container_limits.memory_limit(self._api, self.container)) is not None:
+        if (size := containers.memory_limit(self._api, self.container)) is not None:
             found.append(f"it is limited to {size >> 20} MiB")
         return found
 
@@ -270,3 +272,96 @@ def _number_after(output: str, name: str) -> int:
     """The number after a word that begins a line; 0 where there is no such line."""
     found = [line.split()[1] for line in output.splitlines() if line.startswith(f"{name} ")]
     return int(found[0]) if found else 0
+
+
+TIMEOUT = 30.0
+"""Seconds without any output."""
+
+MOST = 1 << 30
+"""Bytes that are copied of one node: more would take longer than people wait for the end of a run."""
+
+# Not whole folders: indexes are made with their full size of 10 MB.
+LISTED = "cd {data} && for file in {patterns}; do [ ! -e $file ] || stat -c '%s %n' $file; done"
+
+ARCHIVED = "cd {data} && tar -cf - {patterns}"
+
+
+def copy_segments(
+    api: Any, container: str, logs: Iterable[Log], folder: Path
+) -> Mapping[Log, list[Path] | OSError]:
+    """Copy the segments of these partitions into the folder, the smallest partitions first.
+
+    Returns the copies of each, in the order of their offsets; none for a partition that the node does not have, and
+    an OSError for one that would make the copies larger than `MOST`.
+    Raises OSError where they cannot be read, or APIError where the container does not run.
+    """
+    names = {f"{topic}-{partition}": (topic, partition) for topic, partition in logs}
+    sizes = _sizes(api, container, names)
+    fits = fitting(sizes, MOST)
+    found: dict[Log, list[Path]] = {names[name]: [] for name in fits}
+    left_out = {log: _too_large(sizes[name]) for name, log in names.items() if log not in found}
+    patterns = " ".join(_pattern(name) for name in fits if sizes[name])
+    if not patterns:
+        return {**found, **left_out}
+    command = ARCHIVED.format(data=DATA, patterns=patterns)
+    stream = _Stream(output_of(api, container, ["sh", "-c", command], timeout=TIMEOUT))
+    with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as archive:
+        for member in archive:
+            log = names[str(Path(member.name).parent)]
+            copy = folder / f"{log[0]}-{log[1]}-{Path(member.name).name}"
+            source = archive.extractfile(member)
+            assert source is not None, member.name
+            with copy.open("wb") as target:
+                while block := source.read(1 << 20):
+                    target.write(block)
+            found[log].append(copy)
+    return {**{log: sorted(paths) for log, paths in found.items()}, **left_out}
+
+
+def fitting(sizes: Mapping[str, int], most: int) -> list[str]:
+    """Names of the smallest ones that have `most` bytes or fewer together."""
+    names = sorted(sizes, key=lambda name: (sizes[name], name))
+    totals = accumulate(sizes[name] for name in names)
+    return [name for name, total in zip(names, totals, strict=True) if total <= most]
+
+
+def _sizes(api: Any, container: str, names: Iterable[str]) -> dict[str, int]:
+    """Bytes of the segments of each partition; 0 without any."""
+    command = LISTED.format(data=DATA, patterns=" ".join(map(_pattern, names)))
+    status, output = execute(api, container, ["sh", "-c", command], timeout=TIMEOUT)
+    if status:
+        raise OSError(f"the segments in {DATA} cannot be listed: {output.strip()}")
+    sizes = dict.fromkeys(names, 0)
+    for line in output.splitlines():
+        size, _, name = line.partition(" ")
+        sizes[str(Path(name).parent)] += int(size)
+    return sizes
+
+
+def _pattern(name: str) -> str:
+    return f"{shlex.quote(name)}/*.log"
+
+
+def _too_large(size: int) -> OSError:
+    return OSError(
+        f"its segments have {size >> 20:,} MiB, and at most {MOST >> 20:,} MiB of a broker are compared, "
+        "those of the smallest partitions first"
+    )
+
+
+class _Stream(RawIOBase):
+    """What tarfile reads of an output that arrives piece by piece."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces, self._rest = iter(pieces), b""
+
+    def read(self, size: int = -1) -> bytes:
+        parts = [self._rest]
+        length = len(self._rest)
+        while (size < 0 or length < size) and (piece := next(self._pieces, None)) is not None:
+            parts.append(piece)
+            length += len(piece)
+        data = b"".join(parts)
+        size = len(data) if size < 0 else size
+        self._rest = data[size:]
+        return data[:size]

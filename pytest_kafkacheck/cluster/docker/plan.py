@@ -1,4 +1,21 @@
-"""Names and labels of a cluster's parts, and the requests that make them in the engine, one node at a time."""
+"""What a cluster consists of in the engine: names, labels, files, start commands, and the requests that make it.
+
+A node is two containers. Prior art is the pause container of Kubernetes: a pod's containers join the network
+namespace of a container that does nothing, so that they can be restarted without losing their address:
+
+    pod      bash, sleeping; has the network, the published ports, NET_ADMIN, nft and tc; the agent runs here
+    node     java; network_mode=container:<pod>, so it has no network settings of its own
+
+- A broker can be killed, started, upgraded or replaced by a new container, and keeps its ports and addresses. Clients
+  and peers see a restart of one broker, not a new broker. A container of its own could get another address at a
+  restart, and other published ports when it is replaced.
+- Faults survive restarts: rules live in the namespace, so a broker that restarts during a partition is still cut off.
+- Kafka's image stays as it is. The tools for faults are in the pod's image, and only the pod has NET_ADMIN.
+
+What is hard: the pod must run before its node, and after a restart of the engine as well (`repair` starts it). A node
+that is attached to, and not started by kafkacheck, owns its network itself; there a sidecar joins the node's
+namespace instead, and must join the new one after each start (`attach.AttachedNode`).
+"""
 
 from __future__ import annotations
 
@@ -8,18 +25,25 @@ import secrets
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from docker.errors import NotFound
 
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
-from pytest_kafkacheck.cluster.docker.launch import START, Boot, Launch, archive, launch
-from pytest_kafkacheck.cluster.docker.pod import create_pod
-from pytest_kafkacheck.cluster.spec.certificates import Identity, issue_identity
+from pytest_kafkacheck.cluster.docker.containers import archive
+from pytest_kafkacheck.cluster.docker.images import START, agent_image, compose_dir
+from pytest_kafkacheck.cluster.spec import security
 from pytest_kafkacheck.cluster.spec.member import CONTROLLER, Endpoint, Member
-from pytest_kafkacheck.cluster.spec.properties import DATA, listener_protocols, published
-from pytest_kafkacheck.cluster.spec.security import client_security
+from pytest_kafkacheck.cluster.spec.properties import (
+    DATA,
+    listener_protocols,
+    meta_properties,
+    published,
+    server_properties,
+    zoo_cfg,
+)
+from pytest_kafkacheck.cluster.spec.security import Identity, client_security, issue_identity
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.clients.security import Security
 
@@ -43,7 +67,6 @@ everybody who lists containers, so they have no key."""
 
 FORMER_IDENTITY = "kafkacheck.identity"
 """The label that had the key in clusters kept by earlier releases."""
-
 
 ENSEMBLE_SHARES = 8192
 """Weight of a ZooKeeper node for processor time, where that of a broker is 1024. It starts beside the brokers, and a
@@ -254,4 +277,110 @@ def new_plan(
         identity=identity,
         boot=boot,
         checkpoint=checkpoint,
+    )
+
+
+Boot = Literal["fast", "train", "plain"]
+
+CONTROLLER_HEAP_MB = 256
+
+
+@dataclass(frozen=True)
+class Launch:
+    """environment: variables of start.sh. files: absolute path in the container to content."""
+
+    environment: Mapping[str, str]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def archive(self) -> bytes:
+        return archive(self.files)
+
+
+def launch(
+    spec: ClusterSpec,
+    member: Member,
+    endpoint: Endpoint,
+    *,
+    cluster_id: str,
+    identity: Identity | None = None,
+    boot: Boot = "fast",
+    checkpoint: bytes | None = None,
+) -> Launch:
+    """The files and the environment with which a member starts.
+
+    cluster_id  KRaft's cluster id
+    identity    key and certificate for TLS
+    boot        how it starts, see start.sh
+    checkpoint  the file that StorageTool would write, see `properties.Checkpoint`; with None StorageTool runs
+    """
+    logging = spec.release.log_file
+    files = {f"/k/{logging}": (compose_dir() / "image" / logging).read_bytes()}
+    environment = {
+        "BOOT": boot,
+        "ROLE": member.role,
+        "NODE": str(member.id),
+        "LOGGING": f"{spec.release.log_flag}/k/{logging}",
+    }
+    if member.role == "zookeeper":
+        return Launch(environment, {**files, "/k/zoo.cfg": zoo_cfg(spec).encode()})
+    heap = spec.heap_mb if member.is_broker else min(CONTROLLER_HEAP_MB, spec.heap_mb)
+    environment |= {"HEAP": str(heap), "HEAP_MIN": str(min(256, heap))}
+    if spec.disk_mb is not None:
+        environment["DURABLE"] = "yes"
+    if spec.kraft:
+        environment["CLUSTER_ID"] = cluster_id
+        environment["FORMAT"] = " ".join(format_arguments(spec))
+        if checkpoint is not None:
+            files["/k/format/bootstrap.checkpoint"] = checkpoint
+            files["/k/format/meta.properties"] = meta_properties(member.id, cluster_id).encode()
+    properties = server_properties(spec, member, endpoint, identity=identity)
+    return Launch(environment, {**files, "/k/server.properties": properties.encode()})
+
+
+def format_arguments(spec: ClusterSpec) -> list[str]:
+    """Arguments of StorageTool's format besides cluster id and configuration."""
+    levels = [
+        argument for name, level in spec.features.items() for argument in ("--feature", f"{name}={level}")
+    ]
+    return [*levels, *security.format_arguments(spec.mechanism)]
+
+
+HOLD = 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done'
+
+RIGHTS: dict[str, Any] = {
+    "cap_drop": ["ALL"],
+    "cap_add": ["NET_ADMIN"],
+    "security_opt": ["no-new-privileges"],
+}
+"""Of a pod, and of the sidecar of an attached node: it may change its own network namespace, and nothing else."""
+
+
+def create_pod(
+    api: Any,
+    *,
+    name: str,
+    host: str,
+    network: str,
+    ports: Mapping[int, tuple[str, int]],
+    labels: Mapping[str, str],
+) -> str:
+    """Create a pod, and do not start it. Returns its container's id.
+
+    host     the name by which its peers resolve it, on the network with the id `network`.
+    ports    port in its namespace to (address, port) on the engine's host.
+    """
+    return str(
+        api.create_container(
+            image=agent_image(),
+            name=name,
+            command=["bash", "-c", HOLD],
+            hostname=host,
+            labels=dict(labels),
+            ports=list(ports),
+            host_config=api.create_host_config(port_bindings=dict(ports), **RIGHTS),
+            networking_config=api.create_networking_config(
+                {network: api.create_endpoint_config(aliases=[host])}
+            ),
+        )["Id"]
     )

@@ -31,8 +31,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.docker import loop_devices
-from pytest_kafkacheck.cluster.docker.deadline import run_with_deadline
-from pytest_kafkacheck.cluster.docker.engine import is_local
+from pytest_kafkacheck.cluster.docker.engine import is_local, run_with_deadline
 from pytest_kafkacheck.errors import InfrastructureError
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ from docker.errors import DockerException
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.containers import read_file
 from pytest_kafkacheck.cluster.docker.engine import reach
-from pytest_kafkacheck.cluster.docker.files import read_file
 from pytest_kafkacheck.cluster.docker.lease import LeaseHeld, leased
-from pytest_kafkacheck.cluster.docker.membership import DockerMembership
+from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.docker.plan import (
     CLUSTER,
     ENDPOINT,
@@ -28,8 +28,8 @@ from pytest_kafkacheck.cluster.docker.plan import (
     uses_tls,
 )
 from pytest_kafkacheck.cluster.docker.repair import repair
-from pytest_kafkacheck.cluster.spec.certificates import Identity
 from pytest_kafkacheck.cluster.spec.member import Endpoint, Member
+from pytest_kafkacheck.cluster.spec.security import Identity
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 
@@ -124,3 +124,24 @@ def _identity(client: Any, container: Mapping[str, Any], spec: ClusterSpec) -> I
         return None
     found = container["Labels"].get(FORMER_IDENTITY)
     return Identity.from_json(json.loads(found or read_file(client.api, container["Id"], IDENTITY)))
+
+
+def connection_info(cluster: DockerCluster) -> str:
+    """Several lines of text: bootstrap servers, address of every listener, and the commands for logs and removal."""
+    servers = f"bootstrap servers: {','.join(cluster.bootstrap)}"
+    if cluster.spec.security != "PLAINTEXT":
+        servers += f" ({cluster.spec.security}: kafkacheck cluster properties {cluster.run})"
+    nodes = [
+        f"  {node.id:>3} {node.member.host:<14} {node.endpoint.host}:{port} ({listener})"
+        for node in cluster.nodes.values()
+        for listener, port in node.endpoint.ports.items()
+    ]
+    return "\n".join(
+        [
+            f"cluster {cluster.run}: {cluster.spec.describe()}",
+            servers,
+            *nodes,
+            f"logs:   kafkacheck cluster logs {cluster.run} [NODE]",
+            f"remove: kafkacheck cluster down {cluster.run}",
+        ]
+    )

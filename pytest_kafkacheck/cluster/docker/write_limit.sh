@@ -1,4 +1,4 @@
-# The helper container of write_limit.py runs this: `CONTAINER DEVICE`, and for a change the bytes per second, 0 for none.
+# The helper container of disk.py runs this: `CONTAINER DEVICE`, and for a change the bytes per second, 0 for none.
 # It prints the limit that the kernel then reports, 0 for none.
 container=$1
 device=$(cat "/sys/block/${2##*/}/dev")

@@ -17,9 +17,9 @@ from nemesis.triggers import REBALANCING
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics, zookeeper
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
 from pytest_kafkacheck.cluster.kafka.former_values import FormerValues, Key, as_value, written_down
-from pytest_kafkacheck.cluster.kafka.registration import registration
-from pytest_kafkacheck.cluster.kafka.running_cluster import RunningCluster
-from pytest_kafkacheck.cluster.kafka.topic_state import Report, reported, topic_id
+from pytest_kafkacheck.cluster.kafka.metadata_views import registration
+from pytest_kafkacheck.cluster.kafka.topics import Report, reported, topic_id
+from pytest_kafkacheck.cluster.kafka.waiting import RunningCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address, ask
 from workloads.clients.coordination import NotClassic, require_classic

@@ -70,7 +70,7 @@ class FormerValue:
 
 
 class FormerValues(Protocol):
-    """Where they are written down; `docker.value_register.ValueRegister` is one."""
+    """Where they are written down; `docker.registers.ValueRegister` is one."""
 
     def own(self, key: Key) -> FormerValue | None:
         """What this process has written down."""

@@ -1,7 +1,8 @@
-"""Metadata views: each broker's own view of the cluster. The views differ while the cluster changes.
+"""Requests to brokers: each broker's own view of the cluster, and changes that any broker forwards to the controller.
 
-Every view is one request to one broker, without any cache. A broker that is cut off goes on reporting an old state,
-and tests need to see that. Of several views, the one with the highest epoch is the newest.
+Every view is one request to one broker, without any cache. The views differ while the cluster changes: a broker that
+is cut off goes on reporting an old state, and tests need to see that. Of several views, the one with the highest
+epoch is the newest.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from kafka.protocol.admin import DescribeClusterRequest
+from kafka.protocol.admin import CreateTopicsRequest, DescribeClusterRequest
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from nemesis.cluster import Registration
 from workloads.clients import coordination, requests
 from workloads.clients.connection import Address, ask
 from workloads.clients.protocol import Log
@@ -119,3 +122,84 @@ def offset(
 def asking(address: Address) -> Ask:
     """Sends requests to that broker."""
     return lambda request: ask(address, request, timeout=TIMEOUT)
+
+
+REFUSED = {17, 37, 38, 39, 40, 42, 44}
+"""Error codes: invalid topic, partitions, replication factor, assignment, config, request; policy violation."""
+
+LIMIT = 30.0
+"""Seconds after which a request without a final answer is abandoned."""
+
+
+class _Again(Exception):
+    """No final answer yet: (error code, text)."""
+
+
+def ask_any(
+    brokers: Mapping[int, Address], request: Any, pick: Callable[[Any], Any], *, done: set[int]
+) -> tuple[int, str]:
+    """Repeat the request until an answer is final. Returns (error code, text); the code is -1 if no broker answered.
+
+    pick  returns the part of an answer with error_code and, in some versions, error_message.
+    done  error codes that are final, in addition to `REFUSED`.
+    """
+
+    def once() -> tuple[int, str]:
+        last = (-1, "no broker answered")
+        for address in brokers.values():
+            try:
+                answer = pick(ask(address, request, timeout=6.0))
+            except OSError as error:
+                last = (-1, f"{address}: {error!r}")
+                continue
+            last = (answer.error_code, getattr(answer, "error_message", "") or "")
+            if last[0] in done | REFUSED:
+                return last
+        raise _Again(*last)
+
+    try:
+        return Retrying(
+            stop=stop_after_delay(LIMIT),
+            wait=wait_fixed(0.3),
+            retry=retry_if_exception_type(_Again),
+            reraise=True,
+        )(once)
+    except _Again as again:
+        code, text = again.args
+        return code, text
+
+
+TOPIC = "kafkacheck-registration"
+"""A name that no topic has: it is never created."""
+
+TIMEOUT_MS = 5000
+"""Milliseconds for the controller to answer."""
+
+ACCEPTED, INVALID_ASSIGNMENT = 0, 39
+
+
+def registration(brokers: Mapping[int, Address], node: int) -> Registration:
+    """Whether the controller knows that broker, and lets it serve. Raises OSError when it does not answer.
+
+    Views of brokers may be old. A request to create a topic goes to the controller, whichever broker gets it. With
+    ``validate_only`` nothing is created, and the controller answers whether the broker that is to hold the only
+    replica is registered, and whether it is fenced.
+    """
+    Topic = CreateTopicsRequest.CreatableTopic
+    replica = Topic.CreatableReplicaAssignment(partition_index=0, broker_ids=[node])
+    topic = Topic(name=TOPIC, num_partitions=-1, replication_factor=-1, assignments=[replica], configs=[])
+    request = CreateTopicsRequest(version=5, topics=[topic], timeout_ms=TIMEOUT_MS, validate_only=True)
+    done = {ACCEPTED, INVALID_ASSIGNMENT}
+    return answered(*ask_any(brokers, request, lambda answer: answer.topics[0], done=done))
+
+
+def answered(code: int, message: str | None) -> Registration:
+    """The meaning of the controller's answer. Raises OSError where it says nothing of the broker."""
+    text = message or ""
+    if code == ACCEPTED:
+        return "active"
+    if code == INVALID_ASSIGNMENT and "no such broker is registered" in text:
+        return "unregistered"
+    if code == INVALID_ASSIGNMENT and ("fenced" in text or "shutdown" in text):
+        return "fenced"
+    raise OSError(f"the controller did not say whether the broker is registered: error {code}, {text}")

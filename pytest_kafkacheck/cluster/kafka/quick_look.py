@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping
-from typing import Protocol
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from nemesis.views import CoordinatorKind, Elected, NeverComes
 from pytest_kafkacheck.cluster.kafka import metadata_views
-from pytest_kafkacheck.cluster.kafka.asker import Asker
+from pytest_kafkacheck.cluster.kafka.metadata_views import TIMEOUT
 from workloads.clients import coordination
-from workloads.clients.connection import Address
+from workloads.clients.connection import Address, Connection
 from workloads.clients.coordination import NotClassic
+from workloads.clients.ensemble import Ensemble
 from workloads.clients.requests import Ask, Leadership, Quorum
+from workloads.clients.zookeeper_session import ZooKeeperSession, controller
 
 
 class ControllerSource(Protocol):
@@ -125,3 +130,147 @@ def _unfenced(ask: Ask) -> set[int] | None:
         return metadata_views.unfenced_brokers(ask)
     except OSError:
         return None
+
+
+UNKNOWN = Elected(None, -1)
+
+
+class ControllerSession:
+    """Implements `quick_look.ControllerSource`. For one thread.
+
+    Servers that are silent delay one look by `PATIENCE`: they are not asked again until they answer.
+    """
+
+    def __init__(self, ensemble: Callable[[], Ensemble]) -> None:
+        self._session = ZooKeeperSession(ensemble, patience=PATIENCE)
+
+    def elected(self) -> Elected:
+        """The epoch counts elections. Unknown where no server answers at once."""
+        try:
+            found = controller(self._session.ask)
+        except OSError:
+            return UNKNOWN
+        return UNKNOWN if found is None or found.node < 0 else Elected(found.node, found.epoch)
+
+    def close(self) -> None:
+        self._session.close()
+
+
+PATIENCE = 0.2
+"""Seconds that one look takes at most. The answer of a broker that needs longer counts in a later look."""
+
+Answer = TypeVar("Answer")
+
+
+class Asker:
+    """Implements `metadata_views.AskEach`, over connections that stay open until `close`. For one thread.
+
+    A broker that is silent delays one look only: it is not asked again until it answers or its request has failed.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[int, Future[Any]] = {}
+        self._connections: dict[int, StandingConnection] = {}
+
+    def __call__(
+        self, addresses: Mapping[int, Address], request: Callable[[Ask], Answer]
+    ) -> dict[int, Answer]:
+        started = {
+            node: _start(partial(request, self._connection(node, address).ask))
+            for node, address in addresses.items()
+            if node not in self._asked
+        }
+        self._asked |= started
+        wait(started.values(), timeout=PATIENCE)
+        ended = {node: future for node, future in self._asked.items() if future.done()}
+        self._asked = {node: future for node, future in self._asked.items() if node not in ended}
+        return {
+            node: future.result()
+            for node, future in ended.items()
+            if node in addresses and not isinstance(future.exception(), OSError)
+        }
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    def _connection(self, node: int, address: Address) -> StandingConnection:
+        kept = self._connections.get(node)
+        if kept is not None and kept.address == address:
+            return kept
+        if kept is not None:
+            kept.close()
+        self._connections[node] = StandingConnection(address, timeout=TIMEOUT)
+        return self._connections[node]
+
+
+def _start(work: Callable[[], Answer]) -> Future[Answer]:
+    """In a thread of its own, which ends with the request's time-out."""
+    future: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except Exception as problem:
+            future.set_exception(problem)
+
+    threading.Thread(target=run, name="quick-look", daemon=True).start()
+    return future
+
+
+class StandingConnection:
+    """One thread at a time asks; any thread may close it. It is opened by the first question.
+
+    timeout  seconds to connect, and seconds for each answer.
+    """
+
+    def __init__(self, address: Address, *, timeout: float) -> None:
+        self.address = address
+        self._timeout = timeout
+        self._open: Connection | None = None
+        self._is_asking = self._is_closed = False
+        self._lock = threading.Lock()
+
+    def ask(self, request: Any) -> Any:
+        """Raises OSError without an answer."""
+        with self._lock:
+            if self._is_closed:
+                raise ConnectionError(f"the connection to {self.address} was closed by this side")
+            self._is_asking = True
+        try:
+            return self._answer(request)
+        finally:
+            with self._lock:
+                self._is_asking = False
+                if self._is_closed:
+                    self._drop()
+
+    def close(self) -> None:
+        """A question that is under way ends first, and then closes the connection."""
+        with self._lock:
+            self._is_closed = True
+            if not self._is_asking:
+                self._drop()
+
+    def _answer(self, request: Any) -> Any:
+        if self._open is not None:
+            try:
+                return self._ask_open(self._open, request)
+            except TimeoutError:
+                raise
+            except OSError:
+                pass  # the broker was restarted since, or has closed the connection: it may answer over a new one
+        self._open = Connection(self.address, timeout=self._timeout)
+        return self._ask_open(self._open, request)
+
+    def _ask_open(self, connection: Connection, request: Any) -> Any:
+        try:
+            return connection.ask(request)
+        except BaseException:
+            self._drop()  # a late answer would be taken for that of the next question
+            raise
+
+    def _drop(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None

@@ -1,12 +1,28 @@
-"""Compares the replicas of a partition, batch by batch, and record by record where batches differ."""
+"""Compares the replicas of a partition, batch by batch, and record by record where batches differ.
+
+A replica is a list of batches: those in segments that were copied from a node's disk, or, for brokers whose disks we
+cannot read, those that the broker sends to a consumer near it (KIP-392). A broker of Kafka 2.4 or later answers for
+its own replica, whether it leads or not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import io
+import struct
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
-from pytest_kafkacheck.cluster.kafka.stored_batches import Batch, Record, records
+from kafka.errors import KafkaError, for_code
+from kafka.protocol.consumer import FetchRequest
+from kafka.record.memory_records import MemoryRecords
+
+from workloads.clients.connection import Address, Connection
+from workloads.clients.protocol import Log
+from workloads.clients.requests import CLIENT
 
 
 class Divergence(NamedTuple):
@@ -105,3 +121,148 @@ class _Copy:
         else:
             self._done = max(self._done, last)
         return found
+
+
+BYTES = 8 << 20
+"""Of one response."""
+
+TIMEOUT = 10.0
+"""Seconds for one answer."""
+
+WAIT = 500
+"""Milliseconds that a broker waits for records: the high watermark of a follower comes a moment later."""
+
+PATIENCE = 5.0
+"""Seconds for a replica to have a record below the high watermark of its leader."""
+
+
+def copy_replica(address: Address, log: Log, folder: Path, *, begin: int, end: int) -> Path:
+    """Copy the replica's batches from offset `begin` to `end` (exclusive) into a file, named as segments are.
+
+    What the replica does not have is missing in the file. Raises OSError, or KafkaError where the broker refuses.
+    """
+    copy = folder / f"{log[0]}-{log[1]}-{begin:020}.log"
+    at, deadline = begin, time.monotonic() + PATIENCE
+    with Connection(address, timeout=TIMEOUT) as connection, copy.open("wb") as target:
+        while at < end and time.monotonic() < deadline:
+            (answer,) = connection.ask(_request(log, at)).responses[0].partitions
+            if answer.error_code:
+                raise for_code(answer.error_code)(f"fetch of {log[0]}-{log[1]} from {at} at {address}")
+            # A response may end in the middle of a batch.
+            for batch in batches(io.BytesIO(bytes(answer.records or b""))):
+                target.write(batch.data)
+                at, deadline = batch.last + 1, time.monotonic() + PATIENCE
+    return copy
+
+
+def _request(log: Log, at: int) -> FetchRequest:
+    Topic = FetchRequest.FetchTopic
+    partition = Topic.FetchPartition(
+        partition=log[1],
+        current_leader_epoch=-1,
+        fetch_offset=at,
+        last_fetched_epoch=-1,
+        log_start_offset=-1,
+        partition_max_bytes=BYTES,
+    )
+    return FetchRequest(
+        version=11,
+        replica_id=CLIENT,
+        max_wait_ms=WAIT,
+        min_bytes=1,
+        max_bytes=BYTES,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        forgotten_topics_data=[],
+        rack_id="",
+        topics=[Topic(topic=log[0], partitions=[partition])],
+    )
+
+
+HEAD = struct.Struct(">qiib")
+"""Base offset; bytes after these two fields; leader epoch, or a checksum in formats before 2; format."""
+
+LAST_DELTA = struct.Struct(">i")
+LAST_DELTA_AT = 23
+"""Place of the difference between last and base offset, in format 2."""
+
+PREFIX = 12
+"""Bytes that the length does not count."""
+
+LEAST = {0: 26, 1: 34, 2: 61}
+"""Bytes of the smallest batch, by format."""
+
+NO_EPOCH = -1
+
+
+class Batch(NamedTuple):
+    """base, last: its first and last offset. epoch: of the leader that wrote it; NO_EPOCH before format 2."""
+
+    base: int
+    last: int
+    epoch: int
+    data: bytes
+
+
+class Record(NamedTuple):
+    """timestamp: ms since the epoch; None if the batch cannot be decoded. digest: of key, value and headers."""
+
+    epoch: int
+    timestamp: int | None
+    size: int
+    digest: str
+    value: bytes | None = None
+
+
+def batches(segment: BinaryIO) -> Iterator[Batch]:
+    """The batches of one segment, up to the first one that is incomplete or none at all."""
+    while len(head := segment.read(HEAD.size)) == HEAD.size:
+        base, length, epoch, magic = HEAD.unpack(head)
+        if length + PREFIX < LEAST.get(magic, length + PREFIX + 1):
+            return
+        data = head + segment.read(length + PREFIX - HEAD.size)
+        if len(data) < length + PREFIX:
+            return
+        if magic < 2:
+            # The offset of a compressed message is that of its last record.
+            yield Batch(base, base, NO_EPOCH, data)
+        else:
+            yield Batch(base, base + LAST_DELTA.unpack_from(data, LAST_DELTA_AT)[0], epoch, data)
+
+
+def batches_of(segments: Iterable[Path]) -> Iterator[Batch]:
+    """The batches of all segments of a partition, in the order of the files."""
+    for path in segments:
+        with path.open("rb") as segment:
+            yield from batches(segment)
+
+
+def first_offset(segments: Sequence[Path]) -> int:
+    """The offset at which a replica begins, which ends the name of its first file; 0 without a file."""
+    return int(segments[0].stem.rpartition("-")[2]) if segments else 0
+
+
+def records(batch: Batch) -> dict[int, Record]:
+    """By offset. A batch that cannot be decoded, or whose checksum is wrong, counts as one record, at its base."""
+    found: dict[int, Record] = {}
+    try:
+        decoded = MemoryRecords(batch.data).next_batch()
+        if decoded is None or not decoded.validate_crc():
+            raise ValueError("wrong checksum")
+        for record in decoded:
+            parts = (record.key, record.value, *(part for header in record.headers or () for part in header))
+            found[record.offset] = Record(
+                batch.epoch,
+                record.timestamp,
+                sum(len(part) for part in (record.key, record.value) if part is not None),
+                _digest(repr(parts).encode()),
+                record.value,
+            )
+    except (KafkaError, ValueError, AssertionError, IndexError, struct.error, TypeError) as error:
+        return {batch.base: Record(batch.epoch, None, len(batch.data), f"{type(error).__name__}: {error}")}
+    return found
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=8).hexdigest()

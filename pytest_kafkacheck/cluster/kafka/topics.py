@@ -1,15 +1,24 @@
-"""Creates and deletes topics by a request to one broker after another; any broker forwards it to the controller."""
+"""Topics: creating and deleting them, what a topic is at a moment, and the changes that a run makes on purpose.
+
+A topic that is deleted and created again keeps its name, but is another log: only the topic id tells the two apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
 
 import kafka.errors
-from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
+from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest, DescribeConfigsRequest
+from kafka.protocol.metadata import MetadataRequest
 
-from pytest_kafkacheck.cluster.kafka.change import LIMIT, REFUSED, ask_any
+from pytest_kafkacheck.cluster.kafka.metadata_views import LIMIT, REFUSED, TIMEOUT, ask_any
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from workloads.clients.connection import Address
+from workloads.clients.connection import Address, ask
 
 ALREADY_EXISTS, UNKNOWN_TOPIC = 36, 3
 
@@ -54,3 +63,152 @@ def delete(brokers: Mapping[int, Address], name: str) -> None:
     code, _ = ask_any(brokers, request, lambda answer: answer.responses[0], done={0, UNKNOWN_TOPIC})
     if code not in (0, UNKNOWN_TOPIC):
         raise InfrastructureError(f"Topic {name!r} could not be deleted within {LIMIT} s: error {code}")
+
+
+TopicEvent = Literal["created", "deleted", "recreated"]
+
+WITH_TOPIC_ID = 10
+"""The version of Metadata since which the response has topic ids; brokers have it from Kafka 2.8 on."""
+
+WITHOUT_TOPIC_ID = 8
+
+TOPIC = 2
+"""Resource type of DescribeConfigs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicState:
+    """id      null where the release has no topic ids.
+    config  effective settings, defaults of the brokers included; empty if no broker described them.
+    """
+
+    id: str | None = None
+    partitions: int = 0
+    replication_factor: int = 0
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicChange:
+    """A topic that was created or deleted. Times are monotonic ns, of the request and of its answer.
+
+    state  after a creation, and before a deletion.
+    """
+
+    event: TopicEvent
+    topic: str
+    state: TopicState
+    invoked: int
+    completed: int
+
+    def row(self) -> dict[str, Any]:
+        """As a row of the table ``operations``."""
+        return {
+            "f": "topic",
+            "type": "ok",
+            "topic": self.topic,
+            "invoked": self.invoked,
+            "completed": self.completed,
+            "value": {
+                "event": self.event,
+                "id": self.state.id,
+                "partitions": self.state.partitions,
+                "replication_factor": self.state.replication_factor,
+                "config": dict(self.state.config),
+            },
+        }
+
+
+Report = Callable[[TopicChange], None]
+
+
+@contextmanager
+def reported(
+    brokers: Mapping[int, Address], topic: str, event: TopicEvent, report: Report | None
+) -> Iterator[None]:
+    """Report the change of a topic that the block makes, unless the block raises."""
+    if report is None:
+        yield
+        return
+    state = topic_state(brokers, topic) if event == "deleted" else None
+    invoked = time.monotonic_ns()
+    yield
+    completed = time.monotonic_ns()
+    report(
+        TopicChange(
+            event=event,
+            topic=topic,
+            state=state or topic_state(brokers, topic),
+            invoked=invoked,
+            completed=completed,
+        )
+    )
+
+
+def topic_state(brokers: Mapping[int, Address], topic: str) -> TopicState:
+    """As reported by the first broker that knows the topic; everything empty where none does."""
+    for address in brokers.values():
+        found = _described(address, topic)
+        if found is not None and not found.error_code:
+            return TopicState(
+                id=_id(found),
+                partitions=len(found.partitions),
+                replication_factor=max((len(each.replica_nodes) for each in found.partitions), default=0),
+                config=_config(brokers, topic),
+            )
+    return TopicState()
+
+
+def topic_id(address: Address, topic: str) -> str | None:
+    """As that broker reports it; empty if it does not know the topic, None where the release has no topic ids.
+
+    Raises OSError without an answer.
+    """
+    found = _described(address, topic)
+    if found is None:
+        raise ConnectionError(f"{address} does not answer about topic {topic}")
+    return "" if found.error_code else _id(found)
+
+
+def _described(address: Address, topic: str) -> Any:
+    """The topic in one broker's metadata; None without an answer."""
+    # A broker closes the connection on a version that it does not know.
+    for version in (WITH_TOPIC_ID, WITHOUT_TOPIC_ID):
+        request = MetadataRequest(
+            version=version,
+            topics=[MetadataRequest.MetadataRequestTopic(name=topic)],
+            allow_auto_topic_creation=False,
+            include_cluster_authorized_operations=False,
+            include_topic_authorized_operations=False,
+        )
+        try:
+            (found,) = ask(address, request, timeout=TIMEOUT).topics
+        except ConnectionResetError:
+            continue
+        except OSError:
+            return None
+        return found
+    return None
+
+
+def _id(found: Any) -> str | None:
+    topic_id = getattr(found, "topic_id", None)
+    # Zero stands for none: the brokers' inter.broker.protocol.version may be older than the brokers.
+    return None if topic_id is None or topic_id == UUID(int=0) else str(topic_id)
+
+
+def _config(brokers: Mapping[int, Address], topic: str) -> Mapping[str, str]:
+    Resource = DescribeConfigsRequest.DescribeConfigsResource
+    request = DescribeConfigsRequest(
+        version=1,
+        resources=[Resource(resource_type=TOPIC, resource_name=topic, configuration_keys=None)],
+        include_synonyms=False,
+    )
+    for address in brokers.values():
+        try:
+            (found,) = ask(address, request, timeout=TIMEOUT).results
+        except OSError:
+            continue
+        if not found.error_code:
+            return {each.name: each.value for each in found.configs if each.value is not None}
+    return {}

@@ -1,11 +1,21 @@
-"""Waiting for a cluster: until a condition holds, a node ends, or the time is up."""
+"""Waits for a running cluster: until a condition holds, until it has settled, until it is ready.
+
+It has settled when every node serves, and every partition has a leader and a full ISR. It is ready when a client has
+written a record to every broker and read it back. Lines in the brokers' logs are no proof: a broker logs that it has
+started before clients can use it.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, for_code
+from kafka.protocol.consumer import FetchRequest
+from kafka.protocol.producer import ProduceRequest
+from kafka.record.memory_records import MemoryRecordsBuilder
 from tenacity import (
     RetryError,
     Retrying,
@@ -15,7 +25,46 @@ from tenacity import (
     wait_fixed,
 )
 
+from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
+from workloads.clients.connection import Address, Connection
+from workloads.clients.ensemble import Ensemble
+
+
+class RunningCluster(Protocol):
+    """Addresses of the nodes, and whether they serve."""
+
+    @property
+    def spec(self) -> ClusterSpec: ...
+
+    @property
+    def nodes(self) -> Collection[int]:
+        """Node ids."""
+        ...
+
+    @property
+    def brokers(self) -> Mapping[int, Address]:
+        """Where clients on this host reach each broker."""
+        ...
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """ZooKeeper as this host reaches it; without servers in KRaft mode."""
+        ...
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Node id of the partition's leader; None while it has none."""
+        ...
+
+    def serving(self, node: int) -> bool:
+        """Whether the node serves clients or its peers. False where it does not answer."""
+        ...
+
+    def ended(self) -> str | None:
+        """The last output of the first node whose process has ended; None while all run."""
+        ...
+
 
 ENDED_INTERVAL = 0.5
 """Seconds between two checks whether a node has ended: each request to the engine costs the nodes processor time."""
@@ -57,3 +106,121 @@ def wait_until(
     except RetryError as error:
         why = error.last_attempt.exception() or error.last_attempt.result()
         raise InfrastructureError(f"Waited {limit:.0f} s in vain for {what}: {why}.") from error
+
+
+LIMIT = 120.0
+"""Seconds for a cluster to settle after one change."""
+
+
+def wait_settled(cluster: RunningCluster, *, limit: float = LIMIT) -> None:
+    """Wait until the cluster has settled. Raises InfrastructureError after `limit` seconds, or when a node ends."""
+    wait_until(lambda: unsettled(cluster), "the cluster settled", limit=limit, dead=cluster.ended)
+
+
+def unsettled(cluster: RunningCluster) -> str | None:
+    """One reason why the cluster has not settled, or None. Raises OSError where a broker does not answer."""
+    if (reason := not_serving(cluster)) is not None:
+        return reason
+    for node, address in cluster.brokers.items():
+        for (topic, partition), view in metadata_views.metadata(address, None).items():
+            if view.leader < 0 or set(view.isr) != set(view.replicas):
+                isr = f"ISR {list(view.isr)} of {list(view.replicas)}"
+                return f"broker {node} sees {topic}-{partition} with leader {view.leader}, {isr}"
+    return None
+
+
+def not_serving(cluster: RunningCluster) -> str | None:
+    """A node that does not serve, or a broker that does not know all others, or None. Raises OSError."""
+    brokers = cluster.brokers
+    for node, address in brokers.items():
+        if (seen := metadata_views.unfenced(address)) != set(brokers):
+            return f"broker {node} sees {sorted(seen)} of {sorted(brokers)}"
+    for node in cluster.nodes:
+        if node not in brokers and not cluster.serving(node):
+            return f"node {node} does not serve"
+    return None
+
+
+TOPIC = "kafkacheck-ready"
+READY_LIMIT = 90.0
+"""Seconds for each step: all nodes serve; each broker has stored a record."""
+
+TIMEOUT = 3.0
+"""Seconds for one request."""
+
+PAUSE = 0.05
+"""Seconds between two attempts: short, because tests wait for the start."""
+
+
+def wait_ready(cluster: RunningCluster) -> None:
+    """Wait until every node serves and every broker is unfenced, then write a record to each broker and read it back.
+
+    Raises InfrastructureError when time is up, and at once when a node has ended, because it will not come back.
+    """
+    brokers, dead = cluster.brokers, cluster.ended
+    wait_until(lambda: not_serving(cluster), "every node serving", limit=READY_LIMIT, dead=dead, pause=PAUSE)
+    topics.create(brokers, TOPIC, assignment={number: [node] for number, node in enumerate(brokers)})
+    with ThreadPoolExecutor(max_workers=len(brokers)) as pool:
+        proofs = [pool.submit(_prove, number, brokers[node], dead) for number, node in enumerate(brokers)]
+    for proof in proofs:
+        proof.result()
+    topics.delete(brokers, TOPIC)
+
+
+def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> None:
+    """Write a record to the partition, whose only replica is on that broker, and read it back."""
+
+    def unread() -> str | None:
+        with Connection(address, timeout=TIMEOUT) as connection:
+            _write(connection, partition)
+            return None if _read(connection, partition) else "the record was written, but not read"
+
+    what = f"a record written to and read from the broker at {address}"
+    wait_until(unread, what, limit=READY_LIMIT, dead=dead, pause=PAUSE)
+
+
+def _write(connection: Connection, partition: int) -> None:
+    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
+    batch.append(timestamp=int(time.time() * 1000), key=None, value=b"ready")
+    batch.close()
+    Topic = ProduceRequest.TopicProduceData
+    data = Topic.PartitionProduceData(index=partition, records=batch.buffer())
+    request = ProduceRequest(
+        version=7,
+        transactional_id=None,
+        acks=-1,
+        timeout_ms=int(TIMEOUT * 1000),
+        topic_data=[Topic(name=TOPIC, partition_data=[data])],
+    )
+    (answer,) = connection.ask(request).responses[0].partition_responses
+    if answer.error_code:
+        raise for_code(answer.error_code)(f"produce to {TOPIC}-{partition}")
+
+
+def _read(connection: Connection, partition: int) -> bool:
+    Topic = FetchRequest.FetchTopic
+    wanted = Topic.FetchPartition(
+        partition=partition,
+        current_leader_epoch=-1,
+        fetch_offset=0,
+        last_fetched_epoch=-1,
+        log_start_offset=-1,
+        partition_max_bytes=1 << 20,
+    )
+    request = FetchRequest(
+        version=11,
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[Topic(topic=TOPIC, partitions=[wanted])],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+    (answer,) = connection.ask(request).responses[0].partitions
+    if answer.error_code:
+        raise for_code(answer.error_code)(f"fetch from {TOPIC}-{partition}")
+    return b"ready" in bytes(answer.records or b"")

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_kafkacheck.cluster.spec.java_properties import parse_properties
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.security import Security
 
@@ -141,3 +140,43 @@ def _in_their_terms(text: str) -> str:
     }.items():
         text = text.replace(field, setting)
     return text
+
+
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+
+ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+
+LINE = re.compile(r"((?:[^\\=:\s]|\\.)+)\s*[=:]?\s*(.*)", re.DOTALL)
+"""Name and value: the separator is ``=``, ``:`` or white space."""
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Values by name. The last one counts where a name comes twice, as with Java."""
+    found = {}
+    for line in _logical_lines(text):
+        if match := LINE.fullmatch(line):
+            found[_unescaped(match[1])] = _unescaped(match[2])
+    return found
+
+
+def _logical_lines(text: str) -> list[str]:
+    """Without comments and empty lines. A line whose last backslash is not escaped continues on the next one."""
+    lines: list[str] = []
+    begun = ""
+    for each in text.splitlines():
+        line = each.lstrip()
+        if not begun and (not line or line[0] in "#!"):
+            continue
+        begun += line
+        if (len(begun) - len(begun.rstrip("\\"))) % 2:
+            begun = begun[:-1]
+            continue
+        lines.append(begun)
+        begun = ""
+    return [*lines, begun] if begun else lines
+
+
+def _unescaped(text: str) -> str:
+    return ESCAPED.sub(
+        lambda match: chr(int(match[1], 16)) if match[1] else ESCAPES.get(match[2], match[2]), text
+    )

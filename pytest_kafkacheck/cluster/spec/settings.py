@@ -17,6 +17,10 @@ from typing import Literal
 from pytest_kafkacheck.cluster.spec.release import release_of
 from pytest_kafkacheck.errors import UsageError
 
+SELECTOR = "replica.selector.class"
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+"""The setting with which brokers let clients read from followers (KIP-392)."""
+
 Kind = Literal["broker", "topic"]
 
 RESERVED = {
@@ -26,7 +30,6 @@ RESERVED = {
     "process.roles", "control.plane.listener.name", "zookeeper.connect",
 }  # fmt: skip
 """Settings that kafkacheck derives for each node from the cluster's shape; a test cannot set them."""
-
 
 DYNAMIC = {
     "follower.replication.throttled.rate": "LONG",

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nemesis.tasks import in_thread
-from pytest_kafkacheck.cluster.kafka.standing_connection import StandingConnection
+from pytest_kafkacheck.cluster.kafka.quick_look import StandingConnection
 from workloads.clients import coordination, requests
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log

@@ -12,7 +12,7 @@ import logging
 import shlex
 import signal
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -21,15 +21,20 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
+from nemesis.capabilities import OF_APPLICATIONS
+from nemesis.event import Event
+from nemesis.registry import FAULTS
 from pytest_kafkacheck.cluster.docker import container_program, reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.engine import is_local
+from pytest_kafkacheck.cluster.docker.images import is_present
 from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.docker.pod import create_pod
+from pytest_kafkacheck.cluster.docker.plan import create_pod
 from pytest_kafkacheck.cluster.spec.member import INTERNAL, PORTS
-from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.errors import CapabilityError, InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.applications.compose_project import ComposeProject, Instance
 from pytest_kafkacheck.experiment.applications.instance import AppContainer
-from pytest_kafkacheck.experiment.used_cluster import UsedCluster
+from pytest_kafkacheck.experiment.recovery import UsedCluster
 from workloads.roles.application import connection_settings, filled, placeholders
 from workloads.workload import WorkerSpec, Workload
 
@@ -184,3 +189,54 @@ def _save_logs(api: Any, project: ComposeProject, folder: Path) -> None:
                 (folder / f"client-app-{name}.log").write_bytes(output)
     except (DockerException, OSError) as error:
         log.warning("the output of what the application depends on is not saved: %s", error)
+
+
+LIMITS = {"cpu-app": "cpu", "memory-app": "memory"}
+"""What a service of a compose file may limit itself, by the fault that would replace it."""
+
+
+def check_containers(workload: Workload, events: Iterable[Event], engine: Callable[[], Any]) -> None:
+    """Raises UsageError, InfrastructureError for an image that the engine does not have, and CapabilityError.
+
+    engine  gives a client of the engine.
+    """
+    instances = contained(workload)
+    if not instances:
+        return
+    options, faults = instances[0].options, {event.fault.name for event in events}
+    container = options["container"]
+    if "image" in container:
+        images: tuple[str, ...] = (container["image"],)
+        where = f"Pipeline.image={container['image']!r}"
+    else:
+        project = ComposeProject(
+            container["compose"], container["service"], project="kafkacheckcheck", env=options["env"]
+        )
+        images, where = project.images, f"Pipeline.compose={container['compose']!r}"
+        for fault in sorted(faults & LIMITS.keys()):
+            if (what := LIMITS[fault]) in project.limits():
+                raise UsageError(
+                    f"{where}: service {container['service']} limits its own {what}, which {fault} would replace; "
+                    f"leave one of them out"
+                )
+    client = engine()
+    for image in images:
+        if not is_present(client, image):
+            raise InfrastructureError(
+                f"{where}: the engine has no image {image!r}, and kafkacheck fetches none; get it with `docker pull "
+                f"{image}`, or build it with `docker build -t {image} .`"
+            )
+    if "memory-app" in faults and not is_local(client):
+        raise CapabilityError(
+            "this host cannot do memory-app: of a container of an engine on another host, nothing shows that it "
+            "needed more memory than was allowed"
+        )
+
+
+def needed_of_engine(faults: Collection[str], workload: Workload) -> set[str]:
+    """The faults whose needs have to be looked at. Those of an application in containers need nothing of this host's
+    control groups; a cut needs what a cut between nodes does."""
+    if not contained(workload):
+        return set(faults)
+    others = {name for name in faults if not FAULTS[name].needs & OF_APPLICATIONS}
+    return others | ({"isolate"} if "isolate-app" in faults else set())

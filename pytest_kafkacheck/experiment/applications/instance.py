@@ -1,8 +1,9 @@
-"""An instance of a user's application in a container, and what faults do to it.
+"""Instances of a user's application in containers, as worker processes that are the targets of faults.
 
-Its network is that of a pod (`pytest_kafkacheck.cluster.docker.pod`), as that of a node is: it keeps its address when
-it is started again, and a cut stays in force. Packets are dropped where they arrive, those of brokers at the pod and
-those of the application at the brokers: a packet that its sender drops is not one that was lost on its way.
+The network of each is that of a pod (see `pytest_kafkacheck.cluster.docker.plan`), as that of a node is: it keeps its
+address when it is started again, and a cut stays in force. Packets are dropped where they arrive, those of brokers at
+the pod and those of the application at the brokers: a packet that its sender drops is not one that was lost on its
+way.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from docker.errors import APIError
 
 from nemesis.effects.lease_table import chain, hits, listing, rules, table
 from nemesis.wait import wait_until
-from pytest_kafkacheck.cluster.docker import container_limits, control_group
+from pytest_kafkacheck.cluster.docker import containers
 from pytest_kafkacheck.cluster.docker.agent import Agent
-from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
+from pytest_kafkacheck.experiment.clients import WorkerClients
+from workloads.workers.process import group_states
 from workloads.workers.standstill import Standstill, State
 
 T = TypeVar("T")
@@ -104,7 +107,7 @@ class AppContainer:
         stands_still = state != "running"
         try:
             if stands_still:
-                pause(self._api, self.name)
+                containers.pause(self._api, self.name)
             elif self.is_paused:
                 self._api.unpause(self.name)
         except APIError as error:
@@ -141,23 +144,23 @@ class AppContainer:
     def limit_cpu(self, cores: float | None) -> None:
         if cores is not None:
             self.wait_running()
-        container_limits.limit_cpu(self._api, self.name, cores)
+        containers.limit_cpu(self._api, self.name, cores)
 
     def cpu_limit(self) -> float | None:
-        return container_limits.cpu_limit(self._api, self.name)
+        return containers.cpu_limit(self._api, self.name)
 
     def throttled(self) -> int:
-        return container_limits.throttled(self._api, self.name)
+        return containers.throttled(self._api, self.name)
 
     def limit_memory(self, spare: int | None) -> None:
         size = None
         if spare is not None:
             self.wait_running()
             size = max(self._memory.used + spare, LEAST_MEMORY)
-        container_limits.limit_memory(self._api, self.name, size, name=self.name)
+        containers.limit_memory(self._api, self.name, size, name=self.name)
 
     def memory(self) -> tuple[int, int | None]:
-        return self._memory.used, container_limits.memory_limit(self._api, self.name)
+        return self._memory.used, containers.memory_limit(self._api, self.name)
 
     def memory_reached(self) -> int:
         return self._memory.reached + bool(self._state["OOMKilled"])
@@ -184,10 +187,10 @@ class AppContainer:
         return state
 
     @property
-    def _memory(self) -> control_group.Memory:
+    def _memory(self) -> containers.Memory:
         """Nothing while it does not run."""
         found = self._api.inspect_container(self.name)
-        return control_group.memory(int(found["State"]["Pid"]), found["Id"]) or control_group.Memory(0, 0)
+        return containers.memory(int(found["State"]["Pid"]), found["Id"]) or containers.Memory(0, 0)
 
     @property
     def _addresses(self) -> list[str]:
@@ -216,3 +219,110 @@ def _dropped(place: Shell, name: str) -> int | None:
     status, output = place.shell(listing(name), timeout=LIMIT)
     found = [] if status else rules(output)
     return sum(map(hits, found)) if found else None
+
+
+OUTPUT_LIMIT = 5.0
+"""Seconds for the last output of a container that was killed."""
+
+
+class ContainedClients(WorkerClients):
+    """A worker process starts its container, again and again; faults hit the container.
+
+    containers  by the number of the instance.
+    """
+
+    def __init__(
+        self, *arguments: Any, containers: Mapping[int, AppContainer], plan: ApplicationPlan | None = None
+    ) -> None:
+        super().__init__(*arguments, plan=plan)
+        self._containers = containers
+
+    def kill(self, process: int) -> None:
+        if (container := self._container(process)) is not None:
+            worker = self._alive(process)
+            container.wait_running()
+            worker.hold()  # so that it does not start the container again
+            try:
+                container.kill()
+            except BaseException:
+                worker.resume()
+                raise
+            # The program that passes the container's output on ends with it.
+            wait_until(lambda: len(group_states(worker.pid)) <= 1, limit=OUTPUT_LIMIT, interval=0.02)
+        super().kill(process)
+
+    def replace(self, process: int) -> int:
+        instance = self._workers.spec(process).instance
+        if instance is not None:
+            self._containers[instance].lift_limits()
+        return super().replace(process)
+
+    def pause(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().pause(process)
+        else:
+            container.pause()
+
+    def resume(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().resume(process)
+        else:
+            container.resume()
+
+    def paused(self, process: int) -> bool:
+        container = self._container(process)
+        return super().paused(process) if container is None else container.is_paused
+
+    def freeze(self, process: int, limit: float) -> bool:
+        return self._contained(process).freeze(limit)
+
+    def frozen(self, process: int) -> bool:
+        return process in self._workers.workers and self._contained(process).is_frozen
+
+    def thaw(self, process: int) -> None:
+        self._contained(process).thaw()
+
+    def isolate(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().isolate(process)
+        else:
+            container.isolate()
+
+    def connect(self, process: int) -> None:
+        if (container := self._container(process)) is None:
+            super().connect(process)
+        else:
+            container.connect()
+
+    def isolated(self, process: int) -> int | None:
+        container = self._container(process)
+        return super().isolated(process) if container is None else container.isolated()
+
+    def limit_cpu(self, process: int, cores: float | None) -> None:
+        self._contained(process).limit_cpu(cores)
+
+    def cpu_limit(self, process: int) -> float | None:
+        return self._contained(process).cpu_limit()
+
+    def throttled(self, process: int) -> int:
+        return self._contained(process).throttled()
+
+    def limit_memory(self, process: int, spare: int | None) -> None:
+        self._contained(process).limit_memory(spare)
+
+    def memory(self, process: int) -> tuple[int, int | None]:
+        return self._contained(process).memory()
+
+    def memory_reached(self, process: int) -> int:
+        return self._contained(process).memory_reached()
+
+    def _container(self, process: int) -> AppContainer | None:
+        instance = self._alive(process).spec.instance
+        return None if instance is None else self._containers[instance]
+
+    def _contained(self, process: int) -> AppContainer:
+        """What has no other targets: faults of processor time and memory, and looks at an instance."""
+        container = self._container(process)
+        if container is None:
+            raise LookupError(f"client process {process} is no instance of an application")
+        return container

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.attach import attached
-from pytest_kafkacheck.cluster.docker.attached_faults import refuse_changes
+from pytest_kafkacheck.cluster.docker.attach import attached, refuse_changes
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
-from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
+from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
+from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 from workloads.clients.security import Security
 
 

@@ -6,12 +6,9 @@ from collections.abc import Callable
 
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.attached import AttachedClusters
-from pytest_kafkacheck.experiment.clusters.engine_connection import EngineConnection
-from pytest_kafkacheck.experiment.clusters.kept import KeptClusters
-from pytest_kafkacheck.experiment.clusters.shared import SharedClusters
-from pytest_kafkacheck.experiment.clusters.shared_session import SharedSession
-from pytest_kafkacheck.experiment.clusters.source import ClusterSource
-from pytest_kafkacheck.experiment.clusters.started import StartedClusters
+from pytest_kafkacheck.experiment.clusters.pool import ClusterSource, EngineConnection
+from pytest_kafkacheck.experiment.clusters.shared import SharedClusters, SharedSession
+from pytest_kafkacheck.experiment.clusters.started import KeptClusters, StartedClusters
 from workloads.clients.security import Security
 
 

@@ -1,17 +1,20 @@
-"""The cluster that is open at the moment, from its first use to its removal."""
+"""The cluster that is open at the moment, from its first use to its removal, and what the pool asks of a strategy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal, Protocol
 
+from nemesis.event import Event
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.reattach import connection_info
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.clusters.keeper import Keep, Keeper
-from pytest_kafkacheck.experiment.clusters.source import ClusterSource
 from pytest_kafkacheck.termination import interrupts_before_errors, terminated_like_interrupted
 
 
@@ -121,3 +124,108 @@ class ClusterPool:
                 "this test uses a cluster together with other workers, and its experiment has faults; mark it "
                 "kafkacheck(alone=True)"
             )
+
+
+class ClusterSource(Protocol):
+    """Where a session gets the clusters for its experiments: a strategy, one in each file of this folder.
+
+    A session has one source. `ClusterPool` holds at most one cluster of it at a time. For each experiment it calls::
+
+        source.check(spec, events)             # refuse what this source cannot do, before anything starts
+        with source.turn(spec, alone=True):    # wait until other processes let us use the cluster
+            source.can_reuse(cluster, spec)    # where a cluster is open: does it serve once more?
+            source.open(spec, logs=folder)     # where none is open, or the open one was closed
+            ...                                # the experiment
+        source.clean_up(cluster)               # when a cluster is closed, after its own context manager has ended
+    """
+
+    @property
+    def takes_any_spec(self) -> bool:
+        """Whether every experiment runs on the cluster there is, whatever spec it asks for."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes use the same cluster, so that an experiment with faults must wait to be alone."""
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether this process decides if a cluster outlives the session."""
+
+    def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:
+        """Refuse a spec or a fault that does not go with this source. Raises UsageError."""
+
+    def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:
+        """Wait until this process may use the cluster of that spec: by itself, or together with other processes."""
+
+    def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:
+        """Whether the open cluster serves an experiment that asks for `spec`. If so, report that to the user."""
+
+    def open(self, spec: ClusterSpec, *, logs: Path) -> AbstractContextManager[DockerCluster]:
+        """A cluster that serves, for as long as the block lasts. Reports to the user which one it is.
+
+        logs  directory for the nodes' logs should a start fail.
+        Raises InfrastructureError when there is none.
+        """
+
+    def clean_up(self, cluster: DockerCluster) -> None:
+        """Finish what an interrupted end of the block in `open` may have left. The second layer of clean-up."""
+
+
+Keep = Literal["never", "failed", "always"]
+
+
+class Keeper:
+    """Keeps clusters as the user asked for, and says how to reach them.
+
+    policy  ``failed``: the cluster of the last failed test. ``always``: also the one that is open at the end.
+            ``never``: none.
+
+    With ``failed``, tests that fail on the clusters A and B, and one that passes on C, leave B: keeping a cluster for
+    every failure would soon fill the memory.
+    """
+
+    def __init__(self, policy: Keep) -> None:
+        self._policy = policy
+        self._texts: dict[str, str] = {}
+        self._last_failed: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        """How to reach the clusters that were kept; None when there are none."""
+        return "\n".join(self._texts.values()) or None
+
+    def wants(self, *, has_failed: bool, is_last: bool) -> bool:
+        """Whether to keep a cluster on which a test has failed, or which is the last one of the session."""
+        return (has_failed and self._policy != "never") or (is_last and self._policy == "always")
+
+    def keep(self, cluster: DockerCluster, *, has_failed: bool) -> None:
+        """Let a cluster run on. Removes the one that was kept for the failure before."""
+        started_here = cluster.run not in reaper.kept(cluster.client)
+        cluster.keep()
+        self._texts[cluster.run] = connection_info(cluster)
+        # A cluster that was taken over belongs to the user already: a later failure does not remove it.
+        if has_failed and started_here:
+            earlier, self._last_failed = self._last_failed, cluster.run
+            if earlier is not None:
+                del self._texts[earlier]
+                reaper.remove_run(cluster.client, earlier)
+
+
+class EngineConnection:
+    """Connects at first use: judging a history needs no engine."""
+
+    def __init__(self) -> None:
+        self._client: Any = None
+
+    @property
+    def client(self) -> Any:
+        """A client of the Docker SDK. Raises InfrastructureError when no engine answers."""
+        if self._client is None:
+            self._client = connect()
+        return self._client
+
+    def close(self) -> None:
+        """Disconnect. May be called again; `client` then connects anew."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()

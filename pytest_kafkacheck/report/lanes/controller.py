@@ -9,9 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pytest_kafkacheck.report.changes import SILENT, differs, shifted
 from pytest_kafkacheck.report.lane import Row, Span, Strip
-from pytest_kafkacheck.report.lanes.replicas import joined, named_once
+from pytest_kafkacheck.report.lanes.replicas import SILENT, differs, joined, named_once, shifted
 from pytest_kafkacheck.report.run_data import RunData
 
 KINDS = pa.array(["quorum", "controller", "controller_view"])

@@ -1,8 +1,9 @@
-"""When each fault was requested, and when it was surely and possibly at work."""
+"""In which phase the run was; when each fault was requested, and when it was surely and possibly at work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from analyzers.causes.words import fault_text
 from analyzers.history.fault_events import FaultEvent, spoken
@@ -70,3 +71,33 @@ def _marks(event: FaultEvent, axis: Axis) -> Iterator[Mark]:
         late = "" if stage.planned is None else f", begun at {clock(axis.at(stage.invoked))}"
         text = f"{what} of {event.event} requested for {clock(time)}{late}"
         yield Mark(time=time, look="request", sign=sign, title=text)
+
+
+WHAT = {
+    "start": "the load begins",
+    "steady": "the load runs",
+    "faults": "the load runs under faults",
+    "recovery": "the load has ended or goes on while all brokers come to agree",
+    "final": "new clients read every log",
+}
+
+
+def phases(run: RunData) -> tuple[Strip, ...]:
+    begun = [
+        ("start", 0),
+        *((row["value"]["phase"], run.axis.at(row["invoked"])) for row in run.steps("phase")),
+    ]
+    if len(begun) == 1:
+        return ()
+    spans = tuple(
+        Span(
+            begin=begin,
+            end=end,
+            look=f"phase {'even' if number % 2 else 'odd'}",
+            text=name,
+            title=f"phase {name}: {WHAT.get(name, '')} ({clock(begin)} to {clock(end)})",
+        )
+        for number, ((name, begin), (_, end)) in enumerate(pairwise([*begun, ("", run.axis.span)]))
+        if name != "end"
+    )
+    return (Strip(title="Phases", about="The steps of the run.", rows=(Row(name="run", spans=spans),)),)

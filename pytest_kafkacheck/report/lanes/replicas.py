@@ -1,4 +1,7 @@
-"""Each partition as each broker saw it: who led in which epoch, who was in sync, and where the logs ended."""
+"""Each partition as each broker saw it: who led in which epoch, who was in sync, and where the logs ended.
+
+Rows at which a sampled state changes are found in vectorised form: a long run has a hundred thousand samples.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ import pyarrow.compute as pc
 
 from analyzers.causes.words import braces
 from pytest_kafkacheck.report.axis import NANOSECONDS, Axis, clock
-from pytest_kafkacheck.report.changes import SILENT, differs, shifted
 from pytest_kafkacheck.report.drawing import nice_top
 from pytest_kafkacheck.report.lane import Chart, Mark, Points, Row, Series, Span, Strip, Tags
 from pytest_kafkacheck.report.run_data import RunData
@@ -264,4 +266,33 @@ def _cuts(run: RunData) -> dict[tuple[str, int], list[Mark]]:
                 continue
             title = f"{clock(cut.time * 1000)}: broker {cut.node} cut its log from {cut.log_end:,} to {cut.offset:,}"
             found[names[log]].append(Mark(time=round(cut.time * 1000), look="cut", sign="✂", title=title))
+    return found
+
+
+SILENT = 2_000_000_000
+"""ns without a sample of a broker, after which the report says that it did not answer. Probes sample each 0.2 s to
+1 s, and wait up to a second for an answer."""
+
+
+def shifted(column: pa.ChunkedArray, by: int = 1) -> pa.Array:
+    """Each row's value of the row before (by=1) or after it (by=-1); null where there is none."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    pad = pa.nulls(min(abs(by), len(whole)), whole.type)
+    parts = [pad, whole[: len(whole) - by]] if by > 0 else [whole[-by:], pad]
+    return pa.concat_arrays(parts)
+
+
+def differs(table: pa.Table, columns: Sequence[str], by: int = 1) -> pa.Array:
+    """Whether any of these columns differs from the row before (by=1) or after it; True where there is none."""
+    found = pa.array([False] * len(table))
+    for name in columns:
+        mine = table[name].combine_chunks()
+        other = shifted(mine, by)
+        same = pc.or_(
+            pc.fill_null(pc.equal(mine, other), False), pc.and_(pc.is_null(mine), pc.is_null(other))
+        )
+        found = pc.or_(found, pc.invert(same))
+    if len(table):
+        edge = pa.array([at == (0 if by > 0 else len(table) - 1) for at in range(len(table))])
+        found = pc.or_(found, edge)
     return found

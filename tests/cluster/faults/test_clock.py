@@ -12,7 +12,7 @@ from kafka import KafkaProducer
 from nemesis.event import Event
 from pytest_kafkacheck import clock, isolate
 from pytest_kafkacheck.cluster.docker import lifecycle
-from pytest_kafkacheck.cluster.docker.clock.virtual_clock import VirtualClock
+from pytest_kafkacheck.cluster.docker.clock import VirtualClock
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.kafka.append_time import PREFIX

@@ -10,14 +10,14 @@ import pytest
 
 from nemesis.event import Event
 from pytest_kafkacheck import disk_full, disk_stall, log_dir_failure, power_loss, slow_disk
-from pytest_kafkacheck.cluster.docker import lifecycle, write_limit
+from pytest_kafkacheck.cluster.docker import disk, lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import CapabilityError
-from pytest_kafkacheck.setup import write_limit_trial
+from pytest_kafkacheck.setup import capabilities
 from pytest_kafkacheck.setup.capabilities import missing_capabilities, require_capabilities
 from tests.support.fault_run import LONG, Injection, eventually, produce, unproved
 from tests.support.real_cluster import own
@@ -105,8 +105,8 @@ def test_a_stalled_disk(disks: DockerCluster) -> None:
 def test_a_host_without_limits_for_block_devices_is_named(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = write_limit.SCRIPT.replace("blkio.throttle.write_bps_device", "blkio.none")
-    monkeypatch.setattr(write_limit, "SCRIPT", script)
+    script = disk.SCRIPT.replace("blkio.throttle.write_bps_device", "blkio.none")
+    monkeypatch.setattr(disk, "SCRIPT", script)
     why = missing_capabilities(engine, ["throttle"])["throttle"]
     assert "neither blkio.none nor io.max" in str(why)
     with pytest.raises(CapabilityError, match="slow-disk: it needs a limit of a control group"):
@@ -117,7 +117,7 @@ def test_a_limit_that_limits_nothing_is_found_by_measuring(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by the engine's own call, which reports success."""
-    monkeypatch.setattr(write_limit_trial, "write_limit", lambda *_, **__: None)
+    monkeypatch.setattr(capabilities, "write_limit", lambda *_, **__: None)
     assert "it wrote" in str(missing_capabilities(engine, ["throttle"])["throttle"])
 
 

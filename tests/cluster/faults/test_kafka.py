@@ -35,10 +35,10 @@ from pytest_kafkacheck import (
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.membership import DockerMembership
+from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
-from pytest_kafkacheck.cluster.kafka.asker import PATIENCE
-from pytest_kafkacheck.cluster.kafka.topic_state import TopicChange
+from pytest_kafkacheck.cluster.kafka.quick_look import PATIENCE
+from pytest_kafkacheck.cluster.kafka.topics import TopicChange
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.fault_run import LONG, Injection, eventually, produce, unproved
 from tests.support.real_cluster import own

@@ -12,7 +12,7 @@ from pytest_kafkacheck import clock, kill, majority_ring, remove_broker
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.membership import DockerMembership
+from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from tests.support.fault_run import LONG, Injection, unproved

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.audit.assess import outcome
+from pytest_kafkacheck.audit.assess import all_rules, outcome
 from pytest_kafkacheck.audit.configuration import Configuration
-from pytest_kafkacheck.audit.registry import all_rules
 from pytest_kafkacheck.audit.rule import Rule
 from tests.support.replication.scripts import SCRIPTS, play
 

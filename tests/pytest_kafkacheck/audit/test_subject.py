@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_kafkacheck.audit.subject import Subject
+from pytest_kafkacheck.audit.report import Subject
 
 
 def effects(subject: Subject) -> dict[str, str]:

@@ -16,8 +16,7 @@ from pytest_kafkacheck import ClusterSpec
 from pytest_kafkacheck.claims import run
 from pytest_kafkacheck.claims.claim import Answer, Case, Claim, Picture, Scenario, all_scenarios
 from pytest_kafkacheck.claims.exercising import NotExercised
-from pytest_kafkacheck.claims.junit import junit_xml
-from pytest_kafkacheck.claims.result import ScenarioResult, Try, figures, rate
+from pytest_kafkacheck.claims.result import ScenarioResult, Try, figures, junit_xml, rate
 from pytest_kafkacheck.claims.selection import selected
 from pytest_kafkacheck.cli.main import main
 from pytest_kafkacheck.cli.scenarios import write_results

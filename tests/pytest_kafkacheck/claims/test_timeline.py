@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from pytest_kafkacheck.claims.timeline import Sample, Window, bursts, chart, joined, rate, replicas
 from pytest_kafkacheck.report.lane import Group
-from pytest_kafkacheck.report.static import picture
+from pytest_kafkacheck.report.render import picture
 
 WINDOW = Window(10.0, 12.0)
 

@@ -8,8 +8,7 @@ import pytest
 
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.kept_runs.figures import figures
-from pytest_kafkacheck.kept_runs.find import find, find_one
-from pytest_kafkacheck.kept_runs.run_summary import RunSummary, runs_in
+from pytest_kafkacheck.kept_runs.run_summary import RunSummary, find, find_one, runs_in
 from tests.support.kept_run import kept_run
 
 RECORDED = Path(__file__).parents[2] / "data" / "runs"

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.kept_runs.comparison import compare
+from pytest_kafkacheck.kept_runs.figures import Trend, compare, of_test, trend
 from pytest_kafkacheck.kept_runs.run_summary import RunSummary, runs_in
-from pytest_kafkacheck.kept_runs.trend import Trend, of_test, trend
 from tests.support.kept_run import kept_run
 
 

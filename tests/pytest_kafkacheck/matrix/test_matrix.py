@@ -9,7 +9,7 @@ import pytest
 from pytest_kafkacheck import ConfigMatrix, UsageError, scenarios
 from pytest_kafkacheck.audit.events import BROKER_EVENTS
 from pytest_kafkacheck.matrix.batch import MOST, Batch, batches
-from pytest_kafkacheck.matrix.scenario import all_scenarios
+from pytest_kafkacheck.matrix.scenarios import all_scenarios
 
 SETTINGS: dict[str, Any] = {"min.insync.replicas": [1, 2], "unclean.leader.election.enable": [True, False]}
 

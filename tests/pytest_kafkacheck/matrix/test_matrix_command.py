@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_kafkacheck import ConfigMatrix, scenarios
-from pytest_kafkacheck.cli.common.matrix_output import matrix_status
+from pytest_kafkacheck.cli.common.results import matrix_status
 from pytest_kafkacheck.cli.main import main
-from pytest_kafkacheck.matrix.cell_result import CellResult
-from pytest_kafkacheck.matrix.shown import Shown
+from pytest_kafkacheck.matrix.cell import CellResult, Shown
 
 FILE = """
 from pytest_kafkacheck import ConfigMatrix, scenarios

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.audit.events import BROKER_EVENTS, EVENTS
-from pytest_kafkacheck.audit.subject import Subject
+from pytest_kafkacheck.audit.report import Subject
 from pytest_kafkacheck.claims.claim import all_scenarios as all_claims
 from pytest_kafkacheck.matrix.batch import batches
-from pytest_kafkacheck.matrix.prove import Proof, cells_of
-from pytest_kafkacheck.matrix.scenario import all_scenarios
+from pytest_kafkacheck.matrix.matrix import Proof, cells_of
+from pytest_kafkacheck.matrix.scenarios import all_scenarios
 
 
 def proof(*events: str, **settings: Any) -> Proof:

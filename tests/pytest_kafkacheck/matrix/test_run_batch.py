@@ -13,7 +13,7 @@ from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck import ConfigMatrix, Experiment, Run, scenarios
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.matrix.run_batch import run_cells
+from pytest_kafkacheck.matrix.batch import run_cells
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
 

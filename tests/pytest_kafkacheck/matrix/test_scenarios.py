@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck.matrix.scenario import Layout, all_scenarios
+from pytest_kafkacheck.matrix.scenarios import Layout, all_scenarios
 
 
 @pytest.mark.parametrize(("replication", "nodes"), [(1, "1"), (2, "1,2"), (3, "1,2,3")])

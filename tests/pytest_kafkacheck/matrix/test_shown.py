@@ -11,8 +11,7 @@ from analyzers.verdict.finding import Finding
 from analyzers.verdict.measures import Availability, LogAvailability, PhaseAvailability
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck import ConfigMatrix, scenarios
-from pytest_kafkacheck.matrix.cell import Cell
-from pytest_kafkacheck.matrix.shown import shown
+from pytest_kafkacheck.matrix.cell import Cell, shown
 
 HOME = Path("runs/1")
 

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.matrix.split import split
-from pytest_kafkacheck.matrix.unacknowledged import unacknowledged
+from pytest_kafkacheck.matrix.batch import split, unacknowledged
 from workloads.history.compaction.compact import compact
 from workloads.history.schema import HARNESS, NEMESIS, VALUE_BITS
 from workloads.history.writer import Writer

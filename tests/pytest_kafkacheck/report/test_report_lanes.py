@@ -6,10 +6,9 @@ from pytest_kafkacheck.report.cube import cube
 from pytest_kafkacheck.report.lane import Chart, Span, Strip
 from pytest_kafkacheck.report.lanes.clients import clients
 from pytest_kafkacheck.report.lanes.controller import controller
-from pytest_kafkacheck.report.lanes.faults import faults
+from pytest_kafkacheck.report.lanes.faults import faults, phases
 from pytest_kafkacheck.report.lanes.groups import groups
 from pytest_kafkacheck.report.lanes.load import latencies, throughput
-from pytest_kafkacheck.report.lanes.phases import phases
 from pytest_kafkacheck.report.lanes.replicas import fewer, replicas
 from pytest_kafkacheck.report.lanes.share_groups import share_groups
 from pytest_kafkacheck.report.lanes.transactions import transactions

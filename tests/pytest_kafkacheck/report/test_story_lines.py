@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.report.story_lines import StoryLine, story_lines
+from pytest_kafkacheck.report.page import StoryLine, story_lines
 
 STORIES = sorted((Path(__file__).parents[2] / "data" / "stories").glob("*.txt"))
 

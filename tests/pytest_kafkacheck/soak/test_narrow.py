@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.soak.draw import candidate
-from pytest_kafkacheck.soak.narrow import with_client, with_faults, with_versions
-from pytest_kafkacheck.soak.plan import Soak
-from pytest_kafkacheck.soak.presets import PRESETS
-from pytest_kafkacheck.soak.turns import LONGEST
+from pytest_kafkacheck.soak.draw import LONGEST, candidate
+from pytest_kafkacheck.soak.plan import PRESETS, Soak, with_client, with_faults, with_versions
 
 OTHER = "command:fake-client"
 

@@ -23,10 +23,9 @@ from pytest_kafkacheck.errors import CapabilityError, InfrastructureError, Usage
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.soak import clusters, side_by_side
 from pytest_kafkacheck.soak.junit import junit_xml
-from pytest_kafkacheck.soak.limits import Limits
+from pytest_kafkacheck.soak.limits import Limits, size_of
 from pytest_kafkacheck.soak.markdown import markdown
 from pytest_kafkacheck.soak.plan import Soak
-from pytest_kafkacheck.soak.retention import size_of
 from pytest_kafkacheck.soak.round import at_work, causes_of
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder, State

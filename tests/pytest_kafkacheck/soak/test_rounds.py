@@ -20,8 +20,7 @@ from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.soak.draw import candidate, draw
 from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.pairs import IN_SYNC, RECOVERING, planned, seen
-from pytest_kafkacheck.soak.plan import Soak
-from pytest_kafkacheck.soak.presets import PRESETS
+from pytest_kafkacheck.soak.plan import PRESETS, Soak
 from pytest_kafkacheck.soak.soak import BLOCK, FAILURES, soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from tests.support.fake_lab import FakeLab, at_once, shows

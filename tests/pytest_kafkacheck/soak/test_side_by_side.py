@@ -16,8 +16,8 @@ import pytest
 
 from nemesis.wait import wait_until
 from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.soak.draw import WHOLE, Part
 from pytest_kafkacheck.soak.limits import Limits
-from pytest_kafkacheck.soak.part import WHOLE, Part
 from pytest_kafkacheck.soak.side_by_side import run_side_by_side
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder

@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.soak.draw import CANDIDATES, candidate, draw
+from pytest_kafkacheck.soak.draw import CANDIDATES, LONGEST, SHORTEST, candidate, cluster_of, draw
 from pytest_kafkacheck.soak.limits import Limits
 from pytest_kafkacheck.soak.pairs import planned
-from pytest_kafkacheck.soak.plan import Soak
-from pytest_kafkacheck.soak.presets import PRESETS
+from pytest_kafkacheck.soak.plan import PRESETS, Soak
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
-from pytest_kafkacheck.soak.turns import LONGEST, SHORTEST, cluster_of
 from tests.support.fake_lab import FakeLab, at_once
 from workloads.append_log import AppendLog
 
