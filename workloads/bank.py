@@ -12,9 +12,9 @@ from workloads.load import Rate
 from workloads.values import check_seconds, check_share, check_whole_number
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
-TRANSACTOR = WorkerRole("transactor", "workloads.roles.transfer:transfer")
-SNAPSHOT_READER = WorkerRole("snapshot-reader", "workloads.roles.snapshot_reader:take_snapshots")
-AUDITOR = WorkerRole("auditor", "workloads.roles.audit:audit")
+TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transfer")
+SNAPSHOT_READER = WorkerRole("snapshot-reader", "workloads.roles.snapshots:take_snapshots")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from workloads.values import (
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
-WRITER = WorkerRole("writer", "workloads.roles.write_keys:write_keys")
+WRITER = WorkerRole("writer", "workloads.roles.producer:write_keys")
 # As in workloads.append_log.
 READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 

@@ -32,7 +32,7 @@ from workloads.workload import (
 Guarantee = Literal["exactly-once", "at-least-once", "at-most-once"]
 
 COPIER = WorkerRole("copier", "workloads.roles.copier:copy")
-AUDITOR = WorkerRole("auditor", "workloads.roles.audit:audit")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
 
 MOST = 500
 """Records of one poll, with every library."""

@@ -26,9 +26,9 @@ from workloads.workload import (
 
 Guarantee = Literal["at-least-once", "at-most-once", "exactly-once", "order-per-key"]
 
-FEEDER = WorkerRole("producer", "workloads.roles.feeder:feed")
+FEEDER = WorkerRole("producer", "workloads.roles.producer:feed")
 APP = WorkerRole("app", "workloads.roles.application:run_application")
-WATCHER = WorkerRole("output-watcher", "workloads.roles.output_wait:wait_for_outputs", observes=True)
+WATCHER = WorkerRole("output-watcher", "workloads.roles.application_output:wait_for_outputs", observes=True)
 AUDITOR = WorkerRole("output-auditor", "workloads.roles.output_audit:record_outputs", observes=True)
 
 RECORD = '{"id": "{token}", "customer": "{key}", "number": {number}}'

@@ -11,7 +11,7 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate
-from workloads.roles.queue_audit import limit
+from workloads.roles.share_group import audit_limit
 from workloads.values import check_choice, check_seconds, check_share, check_whole_number
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -24,8 +24,8 @@ from workloads.workload import (
     Workload,
 )
 
-CONSUMER = WorkerRole("share-consumer", "workloads.roles.share_consumer:consume")
-AUDITOR = WorkerRole("queue-auditor", "workloads.roles.queue_audit:audit")
+CONSUMER = WorkerRole("share-consumer", "workloads.roles.share_group:consume")
+AUDITOR = WorkerRole("queue-auditor", "workloads.roles.share_group:audit")
 
 GROUP = "queue"
 """Name of the group, as schedules have it."""
@@ -157,7 +157,7 @@ class Queue(Workload):
 
     @property
     def stop_limit(self) -> float:
-        return limit(self.lock) + SLACK
+        return audit_limit(self.lock) + SLACK
 
     @property
     def requires(self) -> frozenset[str]:

@@ -19,7 +19,7 @@ from workloads.values import (
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transact")
-AUDITOR = WorkerRole("auditor", "workloads.roles.audit:audit")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
 # As in workloads.append_log; an open transaction holds back all readers of committed records alike.
 READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 

@@ -19,7 +19,7 @@ from workloads.history.schema import TABLES
 from workloads.keys import Keyed
 from workloads.payload import decode
 from workloads.roles.context import WorkerContext
-from workloads.roles.write_keys import Keys, write_keys
+from workloads.roles.producer import Keys, write_keys
 
 
 def keys(**options: Any) -> Keys:

@@ -13,8 +13,7 @@ from tests.support.offsets_topic import fetched, key, text
 from workloads.clients.group_history import Commit, Membership, group_history
 from workloads.clients.group_members import GroupMember
 from workloads.clients.log_batches import decoded, log_batches
-from workloads.roles.group_record import agrees
-from workloads.roles.group_watch import Sample
+from workloads.roles.group_watch import Sample, agrees
 
 MINE, LOG = "mine-r1", ("s-r1", 2)
 

@@ -16,7 +16,7 @@ from workloads.history.schema import OPERATIONS, RECORDS
 from workloads.history.segments import segments
 from workloads.payload import encode
 from workloads.roles.context import WorkerContext
-from workloads.roles.membership import Membership
+from workloads.roles.member import Membership
 
 LOG = ("t", 0)
 

@@ -25,9 +25,7 @@ from workloads.probes.partition import PartitionProbe
 from workloads.probes.probe import Source, all_probes
 from workloads.probes.quorum import QuorumProbe
 from workloads.roles import probe as role
-from workloads.roles.haste import Haste
-from workloads.roles.probe import samplers
-from workloads.roles.smallest_isr import Isr, SmallestIsr
+from workloads.roles.probe import Haste, Isr, SmallestIsr, samplers
 
 LOG, OTHER = ("t", 0), ("t", 1)
 
