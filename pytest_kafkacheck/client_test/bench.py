@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pytest_kafkacheck.client_test.broken import Broken, expect
 from workloads.clients.command import settings
-from workloads.clients.command.hello import Hello
-from workloads.clients.command.messages import Done, Refusal
+from workloads.clients.command.messages import Done, Hello, Refusal
 from workloads.clients.command.process import ClientProcess
 from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks

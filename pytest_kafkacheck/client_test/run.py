@@ -16,9 +16,8 @@ from pytest_kafkacheck.client_test import (
 from pytest_kafkacheck.client_test.bench import Bench, Brokers
 from pytest_kafkacheck.client_test.broken import Broken
 from pytest_kafkacheck.client_test.rule import Rule
-from workloads.clients.client_failure import ClientFailure
-from workloads.clients.command.hello import Hello
-from workloads.clients.command.messages import Refusal
+from workloads.clients.command.messages import Hello, Refusal
+from workloads.clients.command.process import ClientFailure
 
 RULES: tuple[Rule, ...] = (
     *process_rules.RULES,

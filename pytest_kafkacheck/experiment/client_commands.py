@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pytest_kafkacheck.errors import UsageError
-from workloads.clients.client_failure import ClientFailure
 from workloads.clients.command.library import introduce
-from workloads.clients.command.name import PREFIX
+from workloads.clients.command.process import ClientFailure
+from workloads.clients.library import PREFIX
 from workloads.declaration import Declaration
 from workloads.workload import Workload
 

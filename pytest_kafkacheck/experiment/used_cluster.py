@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from pytest_kafkacheck.cluster.kafka.topic_state import Report
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 
 
 class ReportsTopics(Protocol):

@@ -17,11 +17,10 @@ from functools import partial
 from typing import Any
 
 from workloads.clients import administration
-from workloads.clients.administration import Change, Changed, Described
+from workloads.clients.administration import Change, Changed, Described, delete_records
 from workloads.clients.connection import Address, ask
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log
-from workloads.clients.record_deletion import delete_records
 from workloads.clients.requests import EARLIEST, Ask
 from workloads.history.writer import Writer
 from workloads.roles.context import WorkerContext

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 from workloads.clients.connection import ask
 from workloads.clients.kafka_python.outputs import GroupPositions, Output, OutputConsumer
 from workloads.clients.leaders import Leaders
-from workloads.clients.log_batches import log_batches
 from workloads.clients.protocol import Log
-from workloads.clients.requests import EARLIEST, LATEST
+from workloads.clients.requests import EARLIEST, LATEST, log_batches
 from workloads.reference import NotLoadable, Reference
 from workloads.roles.context import WorkerContext
 from workloads.tokens import TokenFinder

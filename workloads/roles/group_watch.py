@@ -14,13 +14,11 @@ from typing import Any, NamedTuple
 
 from workloads.clients.connection import Address, ask
 from workloads.clients.coordination import coordinator
-from workloads.clients.group_history import Commit, Membership, group_history
-from workloads.clients.group_log import TOPIC, partition_of
-from workloads.clients.group_members import GroupMember, owners, positions
+from workloads.clients.described_groups import GroupMember, owners, positions
+from workloads.clients.group_log import TOPIC, Commit, Membership, group_history, partition_of
 from workloads.clients.leaders import Leaders
-from workloads.clients.log_batches import log_batches
 from workloads.clients.protocol import Log
-from workloads.clients.requests import Ask
+from workloads.clients.requests import Ask, log_batches
 from workloads.roles.context import WorkerContext
 
 TIMEOUT = 1.0

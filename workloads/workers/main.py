@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from workloads.clients.client_failure import ClientFailure
+from workloads.clients.command.process import ClientFailure
 from workloads.load import PHASES
 from workloads.reference import Reference
 from workloads.roles.context import WorkerContext

@@ -13,8 +13,7 @@ from pytest_kafkacheck.cluster.docker.leftovers import NodesAndBrokers, leftover
 from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
 from pytest_kafkacheck.cluster.spec.member import ZOOKEEPER
 from pytest_kafkacheck.errors import InfrastructureError
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nemesis.views import Elected
 from pytest_kafkacheck.cluster.kafka.asker import PATIENCE
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Ensemble
 from workloads.clients.zookeeper_session import ZooKeeperSession, controller
 
 UNKNOWN = Elected(None, -1)

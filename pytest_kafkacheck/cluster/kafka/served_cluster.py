@@ -10,8 +10,7 @@ from kafka.protocol.admin import DescribeClusterRequest
 from pytest_kafkacheck.cluster.kafka.metadata_views import TIMEOUT
 from pytest_kafkacheck.cluster.kafka.topic_state import Report
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from workloads.clients.connection import Address, ask
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble, ask
 from workloads.clients.security import Security
 
 

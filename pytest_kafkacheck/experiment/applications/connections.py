@@ -11,9 +11,9 @@ from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.kafka.standing_connection import StandingConnection
 from workloads.clients import coordination, requests
 from workloads.clients.connection import Address
+from workloads.clients.coordination import ongoing
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, Ask
-from workloads.clients.transaction_states import ongoing
 
 T = TypeVar("T")
 
