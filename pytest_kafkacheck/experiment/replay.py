@@ -20,9 +20,8 @@ from nemesis.topology import APP, Topology
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from workloads.history.reader import read
 from workloads.history.schema import NEMESIS, OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 
 
 def replayed(run: Path, *, symbolic: bool) -> Experiment:

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from workloads.history.reader import read
 from workloads.history.schema import TABLES
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 
 
 def split(

@@ -26,8 +26,8 @@ from pytest_kafkacheck.experiment.used_cluster import UsedCluster
 from pytest_kafkacheck.run import Run
 from workloads.append_log import AppendLog
 from workloads.clients.kafka_python import access
-from workloads.history.reader import read
 from workloads.history.schema import HARNESS, OPERATIONS
+from workloads.history.segments import read
 
 pytestmark = pytest.mark.cluster
 

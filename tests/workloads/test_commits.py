@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS, RECORDS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.history.writer import Writer
 from workloads.recording import Commits
 

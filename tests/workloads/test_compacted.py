@@ -14,8 +14,8 @@ from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Log
 from workloads.compacted import Compacted
 from workloads.conformance import check_workload
-from workloads.history.reader import read
 from workloads.history.schema import TABLES
+from workloads.history.segments import read
 from workloads.keys import Keyed
 from workloads.payload import decode
 from workloads.roles.context import WorkerContext

@@ -13,9 +13,8 @@ import pytest
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, LATEST
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.roles import administrator
 from workloads.roles.administrator import Administrator, Deletions
 from workloads.roles.context import WorkerContext

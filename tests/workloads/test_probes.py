@@ -16,9 +16,8 @@ from workloads import probes
 from workloads.clients import requests
 from workloads.clients.protocol import Log
 from workloads.clients.requests import Leadership, Quorum, Watermarks
-from workloads.history.reader import read
 from workloads.history.schema import OBSERVATIONS
-from workloads.history.segments import segment
+from workloads.history.segments import read, segment
 from workloads.history.writer import Writer
 from workloads.probes import quorum
 from workloads.probes.partition import PartitionProbe

@@ -21,9 +21,8 @@ from workloads.clients.command.share import CommandShare
 from workloads.clients.libraries.kafka_python import LIBRARY
 from workloads.clients.protocol import Acknowledgement, Delivered, Ending, Log, ShareProgress
 from workloads.conformance import check_workload
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.history.writer import Writer
 from workloads.payload import encode
 from workloads.queue import Queue

@@ -15,9 +15,8 @@ from tests.workloads.test_leaders import BROKERS, LOG, FakeBrokers, epoch_is
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
 from workloads.clients.requests import Leadership
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.roles import session
 from workloads.roles.context import WorkerContext

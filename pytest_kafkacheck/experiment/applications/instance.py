@@ -20,7 +20,7 @@ from pytest_kafkacheck.cluster.docker import container_limits, control_group
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.pausing import pause
 from pytest_kafkacheck.errors import InfrastructureError
-from workloads.workers.standstill import Standstill, State
+from workloads.workers.process import Standstill, State
 
 T = TypeVar("T")
 
