@@ -9,12 +9,7 @@ from typing import Any, Self
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
-from workloads.values import (
-    check_seconds,
-    check_share,
-    check_skew,
-    check_whole_number,
-)
+from workloads.values import check_seconds, check_share, check_skew, check_whole_number
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 WRITER = WorkerRole("writer", "workloads.roles.producer:write_keys")

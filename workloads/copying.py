@@ -13,11 +13,7 @@ from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, assignor_uses, uses
 from workloads.groups import HEARTBEATS, SLOWEST_POLL, Assignor
 from workloads.load import Rate
-from workloads.values import (
-    check_choice,
-    check_seconds,
-    check_whole_number,
-)
+from workloads.values import check_choice, check_seconds, check_whole_number
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,

@@ -14,15 +14,7 @@ from workloads.declaration import Declaration
 from workloads.load import Rate
 from workloads.reference import NotLoadable, Reference
 from workloads.values import check_choice, check_seconds, check_whole_number
-from workloads.workload import (
-    DEFAULT_LIBRARY,
-    PROBE,
-    Layout,
-    Topic,
-    WorkerRole,
-    WorkerSpec,
-    Workload,
-)
+from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 Guarantee = Literal["at-least-once", "at-most-once", "exactly-once", "order-per-key"]
 

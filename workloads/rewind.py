@@ -11,13 +11,7 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate, Sizes
-from workloads.values import (
-    check_choice,
-    check_seconds,
-    check_share,
-    check_whole_number,
-    read_acks,
-)
+from workloads.values import check_choice, check_seconds, check_share, check_whole_number, read_acks
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,

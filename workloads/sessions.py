@@ -11,10 +11,7 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Sizes
-from workloads.values import (
-    check_choice,
-    check_whole_number,
-)
+from workloads.values import check_choice, check_whole_number
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 ReadFrom = Literal["leader", "follower"]

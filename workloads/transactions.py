@@ -10,12 +10,7 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
-from workloads.values import (
-    check_choice,
-    check_seconds,
-    check_share,
-    check_whole_number,
-)
+from workloads.values import check_choice, check_seconds, check_share, check_whole_number
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transact")

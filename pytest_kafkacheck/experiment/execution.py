@@ -14,10 +14,10 @@ from typing import Any, cast
 from docker.errors import APIError
 
 from analyzers.verdict.wording import count
-from nemesis.aliases import Aliases
-from nemesis.capabilities import OF_APPLICATIONS
+from nemesis.registry import OF_APPLICATIONS
 from nemesis.run import Nemesis
 from nemesis.tasks import in_thread
+from nemesis.topology import Aliases
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka.broker_release import check_release

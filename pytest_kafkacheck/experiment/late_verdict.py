@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nemesis.tasks import in_thread
-from nemesis.wait import wait_until
+from nemesis.tasks import in_thread, wait_until
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.termination import since_interrupt
 

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nemesis.conflicts import conflict
 from nemesis.event import Event
 from nemesis.faults.corrupt import Corrupt
 from nemesis.faults.partition import Partition
+from nemesis.schedule import conflict
 from nemesis.targets import Groups, Target
 from nemesis.topology import APP, Topology
 from pytest_kafkacheck.errors import UsageError

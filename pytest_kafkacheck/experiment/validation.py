@@ -11,8 +11,7 @@ from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated
 from nemesis.schedule import Schedule
-from nemesis.suggestion import did_you_mean
-from nemesis.validation import seconds
+from nemesis.validation import did_you_mean, seconds
 from pytest_kafkacheck.cluster.spec.replica_selector import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.cluster.spec.settings import check_settings
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

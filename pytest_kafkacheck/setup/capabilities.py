@@ -8,8 +8,7 @@ from typing import Any
 
 from docker.errors import DockerException
 
-from nemesis.capabilities import OF_APPLICATIONS, lacking
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, OF_APPLICATIONS, lacking
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.executing import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
@@ -35,7 +34,7 @@ PROBES = {
 def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, str | None]:
     """The reason why the host lacks a capability, by capability; None where it has it. Everything made is removed.
 
-    capabilities  of `nemesis.capabilities`, and ``freezer`` and ``ipv6``, which no fault needs.
+    capabilities  of `nemesis.registry`, and ``freezer`` and ``ipv6``, which no fault needs.
     """
     wanted = set(capabilities)
     found: dict[str, str | None] = {each: why_not(each) for each in sorted(wanted & OF_APPLICATIONS)}

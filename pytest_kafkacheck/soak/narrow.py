@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nemesis.registry import FAULTS
-from nemesis.suggestion import did_you_mean
+from nemesis.validation import did_you_mean
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.soak.plan import Soak, fields_of
 from workloads.workload import Workload

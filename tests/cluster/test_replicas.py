@@ -12,7 +12,7 @@ import pytest
 from kafka import KafkaProducer
 
 from nemesis.event import Event
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import FaultContext, Proof
 from nemesis.faults.corrupt import Corrupt
 from nemesis.registry import FAULTS
 from pytest_kafkacheck.cluster.docker import segment_files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from workloads.workers.process import Standstill, State
 
 

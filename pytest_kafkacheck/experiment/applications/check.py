@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from nemesis.capabilities import OF_APPLICATIONS
 from nemesis.event import Event
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, OF_APPLICATIONS
 from pytest_kafkacheck.cluster.docker.engine import is_local
 from pytest_kafkacheck.cluster.docker.images import is_present
 from pytest_kafkacheck.errors import CapabilityError, InfrastructureError, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.experiment.applications.instance import AppContainer
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from pytest_kafkacheck.experiment.clients import WorkerClients

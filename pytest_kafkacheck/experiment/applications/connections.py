@@ -18,7 +18,7 @@ from workloads.clients.requests import EARLIEST, Ask
 T = TypeVar("T")
 
 TIMEOUT = 1.0
-"""Seconds for an answer. A look at a frozen instance has `nemesis.aim.LONGEST_FREEZE` in all. With 0.3 s, no look
+"""Seconds for an answer. A look at a frozen instance has `nemesis.watch.LONGEST_FREEZE` in all. With 0.3 s, no look
 ended within a minute at a load of 27 on two cores."""
 
 PATIENCE = 0.1

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 from docker.errors import APIError
 
-from nemesis.effects.lease_table import chain, hits, listing, rules, table
-from nemesis.wait import wait_until
+from nemesis.effects.nft import chain, hits, listing, rules, table
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.cluster.docker import container_limits, control_group
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.pausing import pause
