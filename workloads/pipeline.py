@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from workloads.clients.security import SETTINGS
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration
 from workloads.load import Rate
 from workloads.reference import NotLoadable, Reference
-from workloads.values import check_choice, check_seconds, check_whole_number
+from workloads.values import check_choice, check_common_fields, check_seconds, check_whole_number, make_topic
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 Guarantee = Literal["at-least-once", "at-most-once", "exactly-once", "order-per-key"]

@@ -50,8 +50,8 @@ from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.clients.connection import Address
 from workloads.history.schema import HARNESS, NEMESIS
-from workloads.topic_names import short_topics
 from workloads.workers.pool import WorkerPool, WorkerPoolError
+from workloads.workload import short_topics
 
 log = logging.getLogger(__name__)
 

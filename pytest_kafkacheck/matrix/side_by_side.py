@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from workloads.append_log import AppendLog
-from workloads.common_fields import make_topic
+from workloads.values import make_topic
 from workloads.workload import PROBE, PRODUCER, Topic, WorkerSpec, Workload
 
 
