@@ -36,11 +36,10 @@ from rich.table import Table
 
 from benchmarks.histories import Shape, write_segments
 from workloads.history.compaction.compact import MEMORY, compact
-from workloads.history.compaction.external_sort import chunks
+from workloads.history.compaction.sorting import chunks
 from workloads.history.parquet import write
-from workloads.history.reader import batches
 from workloads.history.schema import RECORDS
-from workloads.history.segments import segments
+from workloads.history.segments import batches, segments
 
 SPEED, SIZE = 1_000_000, 12.0
 CALL = "from benchmarks.compaction import measured; measured({way!r}, {run!r})"

@@ -21,10 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.prerequisites import require_no_history
-from workloads.history.compaction.order import with_previous
+from workloads.history.compaction.sorted_records import with_previous
 from workloads.history.compaction.sorting import in_order
-from workloads.history.layout import BUCKETS, WHOLE, bucket, file_name
-from workloads.history.parquet import write
+from workloads.history.parquet import BUCKETS, WHOLE, bucket, file_name, write
 from workloads.history.schema import OBSERVATIONS, OPERATIONS, RECORDS, VALUE_BITS
 from workloads.history.segments import segment
 

@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workloads.history.compaction.order import with_previous
-from workloads.history.layout import BUCKETS, WHOLE, bucket, file_name
-from workloads.history.parquet import write
+from workloads.history.compaction.sorted_records import with_previous
+from workloads.history.parquet import BUCKETS, WHOLE, bucket, file_name, write
 from workloads.history.schema import OBSERVATIONS, OPERATIONS, RECORDS
 
 RUN = "synthetic"

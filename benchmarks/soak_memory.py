@@ -34,7 +34,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 
 INTERVAL = 10.0
 """Seconds between two samples."""

@@ -1,15 +1,15 @@
-"""One event while a schedule is carried out: its contexts, its steps, and when it was at work."""
+"""One event while a schedule is carried out: its contexts, its steps, when it was at work, and the rows about it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 from nemesis.event import Event
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import FaultContext, Proof
 from nemesis.serving_watch import ServingWatch
 from nemesis.tasks import Start, side_by_side
 
@@ -190,3 +190,76 @@ def _ended_early(proof: Proof) -> bool:
     by_node = proof.evidence.get("by_node")
     evidence = by_node.values() if isinstance(by_node, Mapping) else (proof.evidence,)
     return any("ended_early" in each for each in evidence)
+
+
+Stage = Literal["inject", "heal"]
+
+
+def action_row(
+    event: Event,
+    stage: Stage,
+    nodes: Collection[int],
+    proof: Proof,
+    *,
+    invoked: int,
+    completed: int,
+    planned: int | None = None,
+    error: str | None = None,
+    window: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The row of an injection or a heal. Times are monotonic ns.
+
+    nodes    client processes, for a fault of clients.
+    planned  when it was due; None where it had no time, because its trigger did not come or the run was stopped.
+    """
+    is_of_clients = event.fault.target_family == "clients"
+    value: dict[str, Any] = {
+        "event": event.id,
+        "stage": stage,
+        "target": event.target.to_json(),
+        "nodes": [] if is_of_clients else list(nodes),
+        "effective": proof.effective,
+        "evidence": dict(proof.evidence),
+    }
+    if options := event.fault.options():
+        value["options"] = options
+    if is_of_clients:
+        value["processes"] = list(nodes)
+    if event.fault.removes_records:
+        value["removes_records"] = True
+    if planned is not None:
+        value["planned"] = planned
+    if proof.had_effect:
+        value["had_effect"] = True
+    if window is not None:
+        value["active"] = dict(window)
+    return {
+        "f": event.fault.name,
+        "type": "info",
+        "invoked": invoked,
+        "completed": completed,
+        "value": value,
+        "error": error,
+    }
+
+
+def heal_all_row(
+    nodes: Collection[int], problems: list[str], *, invoked: int, completed: int
+) -> dict[str, Any]:
+    """The row that says what is left of faults at the end of a run."""
+    value = {
+        "event": "heal-all",
+        "stage": "heal",
+        "target": "all",
+        "nodes": sorted(nodes),
+        "effective": False,
+        "evidence": {},
+    }
+    return {
+        "f": "heal-all",
+        "type": "info",
+        "invoked": invoked,
+        "completed": completed,
+        "value": value,
+        "error": "; ".join(problems),
+    }

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from nemesis.budget import Budget
-from nemesis.conflicts import conflict, may_block_the_same
 from nemesis.event import Event
 from nemesis.fault import Fault
 from nemesis.registry import FAULTS
-from nemesis.schedule import Schedule
-from nemesis.suggestion import did_you_mean
+from nemesis.schedule import Schedule, conflict, may_block_the_same
 from nemesis.targets import Target, TargetFamily
 from nemesis.topology import APP, Topology
 from nemesis.triggers import Trigger
-from nemesis.validation import count, finite, number, seconds
+from nemesis.validation import count, did_you_mean, finite, number, seconds
 
 TARGETS: Mapping[TargetFamily, Sequence[str]] = {
     "nodes": ("leader", "follower", "controller", "one", "minority"),

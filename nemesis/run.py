@@ -12,21 +12,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
 from nemesis.cluster_faults import ClusterFaults
-from nemesis.conflicts import may_block_the_same, may_restore_the_same
-from nemesis.event_run import EventRun, describe, explaining
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.event_run import EventRun, Stage, action_row, describe, explaining, heal_all_row
+from nemesis.fault import FaultContext, Proof
 from nemesis.no_clients import NoClients
-from nemesis.records import Stage, action_row, heal_all_row
-from nemesis.resolution import Unresolved
+from nemesis.resolution import Found, TargetSearch, Unresolved
 from nemesis.run_clock import RunClock
-from nemesis.schedule import Schedule
+from nemesis.schedule import Schedule, may_block_the_same, may_restore_the_same
 from nemesis.serving_watch import WATCHED, ServingWatch, not_observed
-from nemesis.target_search import Found, TargetSearch
 from nemesis.targets import named
 from nemesis.tasks import Start, Task, in_thread
+from nemesis.topology import Aliases
 from nemesis.triggers import Trigger
 from nemesis.views import NeverComes, QuickView
 from nemesis.watch import Watch

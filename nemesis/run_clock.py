@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 
 log = logging.getLogger(__name__)
 

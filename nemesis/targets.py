@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nemesis.aliases import Aliases
-from nemesis.suggestion import did_you_mean, first_words
-from nemesis.topology import APP, Topology
+from nemesis.topology import APP, Aliases, Topology
+from nemesis.validation import did_you_mean, first_words
 
 TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
 

@@ -1,8 +1,9 @@
-"""Work that goes on side by side. Tests replace the threads by tasks in fake time."""
+"""Work that goes on side by side, and waits with a limit. Tests replace threads and time by tasks in fake time."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
@@ -56,3 +57,27 @@ def side_by_side(start: Start, works: Sequence[Callable[[], T]], name: str) -> l
     if problems:
         raise problems[0] if len(problems) == 1 else BaseExceptionGroup("several nodes failed", problems)
     return results
+
+
+def wait_until(
+    condition: Callable[[], bool],
+    *,
+    limit: float,
+    interval: float = 0.1,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+    abandon: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Whether the condition became true within `limit` seconds. It is evaluated at least once.
+
+    interval  seconds between two evaluations.
+    sleep     waits that many seconds, or less.
+    abandon   returns whether to end the wait early.
+    """
+    deadline = clock() + limit
+    while not condition():
+        left = deadline - clock()
+        if left <= 0 or abandon():
+            return False
+        sleep(min(interval, left))
+    return True

@@ -8,14 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from nemesis.aim import Aim
-from nemesis.aliases import Aliases
 from nemesis.cluster import Clients, Cluster
-from nemesis.suggestion import did_you_mean, first_words
-from nemesis.topology import APP, Topology
-from nemesis.validation import LONGEST
+from nemesis.topology import APP, Aliases, Topology
+from nemesis.validation import LONGEST, did_you_mean, first_words
 from nemesis.views import MOMENTS, Elected, Moment, QuickView
-from nemesis.watch import Observed, Watch
+from nemesis.watch import Aim, Observed, Watch
 
 ALLOWED = (
     "'acks:<number>', 'isr-shrink', 'isr-full', 'leader-change' (of partition 0 of the workload's main topic; "

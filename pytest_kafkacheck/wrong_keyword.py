@@ -23,7 +23,7 @@ def wrong_keyword(error: BaseException) -> str | None:
 
     if match["name"] not in pytest_kafkacheck.__all__:
         return None
-    from nemesis.suggestion import did_you_mean
+    from nemesis.validation import did_you_mean
 
     takes = [*signature(getattr(pytest_kafkacheck, match["name"])).parameters]
     if match["keyword"] in takes:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate
 from workloads.values import (
     check_choice,
+    check_common_fields,
+    check_counts,
     check_seconds,
     check_share,
-    check_whole_number,
+    make_topic,
 )
 from workloads.workload import (
     DEFAULT_LIBRARY,
@@ -92,14 +93,14 @@ class Admin(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("administrators", 1, 100),
-            ("producers", 1, 100),
-            ("readers", 0, 100),
-            ("side_topics", 1, 100),
-            ("inspect_every", 1, 1000),
-        ):
-            check_whole_number(f"Admin.{name}", getattr(self, name), least, most)
+        check_counts(
+            self,
+            administrators=(1, 100),
+            producers=(1, 100),
+            readers=(0, 100),
+            side_topics=(1, 100),
+            inspect_every=(1, 1000),
+        )
         check_seconds("Admin.interval", self.interval, 0, 3600)
         check_share("Admin.deleted_share", self.deleted_share)
         check_choice("Admin.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))

@@ -8,13 +8,14 @@ from typing import Any, Self, get_args
 
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_choice,
+    check_common_fields,
+    check_counts,
     check_skew,
-    check_whole_number,
+    make_topic,
     read_acks,
 )
 from workloads.workload import (
@@ -103,13 +104,7 @@ class AppendLog(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("topics_written", 1, 100),
-            ("producers", 1, 100),
-            ("readers", 0, 100),
-            ("sessions", 0, 100),
-        ):
-            check_whole_number(f"AppendLog.{name}", getattr(self, name), least, most)
+        check_counts(self, topics_written=(1, 100), producers=(1, 100), readers=(0, 100), sessions=(0, 100))
         check_skew("AppendLog.skew", self.skew)
         object.__setattr__(self, "acks", read_acks("AppendLog.acks", self.acks))
         if self.idempotence is not None and not isinstance(self.idempotence, bool):

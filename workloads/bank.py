@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, uses
 from workloads.load import Rate
-from workloads.values import check_seconds, check_share, check_whole_number
+from workloads.values import check_common_fields, check_counts, check_seconds, check_share, make_topic
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
-TRANSACTOR = WorkerRole("transactor", "workloads.roles.transfer:transfer")
-SNAPSHOT_READER = WorkerRole("snapshot-reader", "workloads.roles.snapshot_reader:take_snapshots")
-AUDITOR = WorkerRole("auditor", "workloads.roles.audit:audit")
+TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transfer")
+SNAPSHOT_READER = WorkerRole("snapshot-reader", "workloads.roles.snapshots:take_snapshots")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +70,14 @@ class Bank(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("topics_written", 1, 100),
-            ("transactors", 1, 100),
-            ("rivals", 0, 100),
-            ("transfers", 1, 500),
-            ("snapshot_readers", 0, 100),
-        ):
-            check_whole_number(f"Bank.{name}", getattr(self, name), least, most)
+        check_counts(
+            self,
+            topics_written=(1, 100),
+            transactors=(1, 100),
+            rivals=(0, 100),
+            transfers=(1, 500),
+            snapshot_readers=(0, 100),
+        )
         if self.topics_written * self.partitions < 2:
             raise ValueError(
                 f"Bank.partitions={self.partitions} with topics_written={self.topics_written}: expected two "

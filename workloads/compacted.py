@@ -6,18 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
+    check_common_fields,
+    check_counts,
     check_seconds,
     check_share,
     check_skew,
-    check_whole_number,
+    make_topic,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
-WRITER = WorkerRole("writer", "workloads.roles.write_keys:write_keys")
+WRITER = WorkerRole("writer", "workloads.roles.producer:write_keys")
 # As in workloads.append_log.
 READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 
@@ -94,12 +95,7 @@ class Compacted(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("writers", 1, 100),
-            ("keys", 1, 1_000_000),
-            ("readers", 0, 100),
-        ):
-            check_whole_number(f"Compacted.{name}", getattr(self, name), least, most)
+        check_counts(self, writers=(1, 100), keys=(1, 1_000_000), readers=(0, 100))
         check_skew("Compacted.skew", self.skew)
         check_share("Compacted.deletes", self.deletes)
         check_seconds("Compacted.delete_retention", self.delete_retention, 0, 365 * DAY)

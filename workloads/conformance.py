@@ -8,8 +8,7 @@ from typing import Any
 
 from workloads.clients.library import check_library, is_library, library_names
 from workloads.reference import Reference
-from workloads.topic_names import short_topics
-from workloads.workload import Topic, WorkerRole, WorkerSpec, Workload
+from workloads.workload import Topic, WorkerRole, WorkerSpec, Workload, short_topics
 
 MEMBERS = tuple(name for name in vars(Workload) if not name.startswith("_") and name != "declaration")
 """What a workload has to define or to inherit. Its declaration is read only by what it inherits."""

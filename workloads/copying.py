@@ -9,15 +9,10 @@ from typing import Any, Literal, Self, get_args
 
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, assignor_uses, uses
 from workloads.groups import HEARTBEATS, SLOWEST_POLL, Assignor
 from workloads.load import Rate
-from workloads.values import (
-    check_choice,
-    check_seconds,
-    check_whole_number,
-)
+from workloads.values import check_choice, check_common_fields, check_counts, check_seconds, make_topic
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
@@ -32,7 +27,7 @@ from workloads.workload import (
 Guarantee = Literal["exactly-once", "at-least-once", "at-most-once"]
 
 COPIER = WorkerRole("copier", "workloads.roles.copier:copy")
-AUDITOR = WorkerRole("auditor", "workloads.roles.audit:audit")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
 
 MOST = 500
 """Records of one poll, with every library."""
@@ -102,11 +97,7 @@ class Copy(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("copiers", 1, 100),
-            ("batch", 1, 1000),
-        ):
-            check_whole_number(f"Copy.{name}", getattr(self, name), least, most)
+        check_counts(self, copiers=(1, 100), batch=(1, 1000))
         for name, choices in (
             ("guarantee", Guarantee),
             ("assignor", Assignor),

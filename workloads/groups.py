@@ -8,14 +8,9 @@ from typing import Any, Literal, Self, get_args
 
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, assignor_uses, uses
 from workloads.load import Rate
-from workloads.values import (
-    check_choice,
-    check_seconds,
-    check_whole_number,
-)
+from workloads.values import check_choice, check_common_fields, check_counts, check_seconds, make_topic
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
@@ -126,12 +121,7 @@ class Groups(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self)
-        for name, least, most in (
-            ("producers", 1, 100),
-            ("groups", 1, 100),
-            ("members", 1, 100),
-        ):
-            check_whole_number(f"Groups.{name}", getattr(self, name), least, most)
+        check_counts(self, producers=(1, 100), groups=(1, 100), members=(1, 100))
         for name, choices in (
             ("assignor", Assignor),
             ("protocol", Protocol),

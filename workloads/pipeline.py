@@ -9,26 +9,17 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from workloads.clients.security import SETTINGS
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration
 from workloads.load import Rate
 from workloads.reference import NotLoadable, Reference
-from workloads.values import check_choice, check_seconds, check_whole_number
-from workloads.workload import (
-    DEFAULT_LIBRARY,
-    PROBE,
-    Layout,
-    Topic,
-    WorkerRole,
-    WorkerSpec,
-    Workload,
-)
+from workloads.values import check_choice, check_common_fields, check_seconds, check_whole_number, make_topic
+from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 Guarantee = Literal["at-least-once", "at-most-once", "exactly-once", "order-per-key"]
 
-FEEDER = WorkerRole("producer", "workloads.roles.feeder:feed")
+FEEDER = WorkerRole("producer", "workloads.roles.producer:feed")
 APP = WorkerRole("app", "workloads.roles.application:run_application")
-WATCHER = WorkerRole("output-watcher", "workloads.roles.output_wait:wait_for_outputs", observes=True)
+WATCHER = WorkerRole("output-watcher", "workloads.roles.application_output:wait_for_outputs", observes=True)
 AUDITOR = WorkerRole("output-auditor", "workloads.roles.output_audit:record_outputs", observes=True)
 
 RECORD = '{"id": "{token}", "customer": "{key}", "number": {number}}'

@@ -6,13 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
-from workloads.clients.command.name import PREFIX
+from workloads.clients.library import PREFIX
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate
-from workloads.roles.queue_audit import limit
-from workloads.values import check_choice, check_seconds, check_share, check_whole_number
+from workloads.roles.share_group import audit_limit
+from workloads.values import (
+    check_choice,
+    check_common_fields,
+    check_counts,
+    check_seconds,
+    check_share,
+    make_topic,
+)
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
@@ -24,8 +30,8 @@ from workloads.workload import (
     Workload,
 )
 
-CONSUMER = WorkerRole("share-consumer", "workloads.roles.share_consumer:consume")
-AUDITOR = WorkerRole("queue-auditor", "workloads.roles.queue_audit:audit")
+CONSUMER = WorkerRole("share-consumer", "workloads.roles.share_group:consume")
+AUDITOR = WorkerRole("queue-auditor", "workloads.roles.share_group:audit")
 
 GROUP = "queue"
 """Name of the group, as schedules have it."""
@@ -95,12 +101,7 @@ class Queue(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self)
-        for name, least, most in (
-            ("producers", 1, 100),
-            ("consumers", 1, 100),
-            ("batch", 1, 10_000),
-        ):
-            check_whole_number(f"Queue.{name}", getattr(self, name), least, most)
+        check_counts(self, producers=(1, 100), consumers=(1, 100), batch=(1, 10_000))
         for name in ("release", "reject", "expire"):
             check_share(f"Queue.{name}", getattr(self, name))
         if self.release + self.reject > 1:
@@ -157,7 +158,7 @@ class Queue(Workload):
 
     @property
     def stop_limit(self) -> float:
-        return limit(self.lock) + SLACK
+        return audit_limit(self.lock) + SLACK
 
     @property
     def requires(self) -> frozenset[str]:

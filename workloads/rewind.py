@@ -8,14 +8,15 @@ from typing import Any, Self, get_args
 
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_choice,
+    check_common_fields,
+    check_counts,
     check_seconds,
     check_share,
-    check_whole_number,
+    make_topic,
     read_acks,
 )
 from workloads.workload import (
@@ -98,12 +99,7 @@ class Rewind(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("producers", 1, 100),
-            ("rewinders", 1, 100),
-            ("span", 1, 1_000_000),
-        ):
-            check_whole_number(f"Rewind.{name}", getattr(self, name), least, most)
+        check_counts(self, producers=(1, 100), rewinders=(1, 100), span=(1, 1_000_000))
         object.__setattr__(self, "acks", read_acks("Rewind.acks", self.acks))
         check_seconds("Rewind.interval", self.interval, 0, 3600)
         check_share("Rewind.by_time", self.by_time)

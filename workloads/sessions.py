@@ -8,13 +8,9 @@ from typing import Any, Literal, Self, get_args
 
 from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Sizes
-from workloads.values import (
-    check_choice,
-    check_whole_number,
-)
+from workloads.values import check_choice, check_common_fields, check_counts, make_topic
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 ReadFrom = Literal["leader", "follower"]
@@ -105,11 +101,7 @@ class Sessions(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("sessions", 1, 100),
-            ("writes_per_client", 1, 1_000_000),
-        ):
-            check_whole_number(f"Sessions.{name}", getattr(self, name), least, most)
+        check_counts(self, sessions=(1, 100), writes_per_client=(1, 1_000_000))
         check_choice("Sessions.read_from", self.read_from, *get_args(ReadFrom))
         # Compared with their types, because True equals 1.
         if (type(self.acks), self.acks) not in ((str, "all"), (int, 1)):

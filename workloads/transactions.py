@@ -7,19 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
-from workloads.common_fields import check_common_fields, make_topic
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
     check_choice,
+    check_common_fields,
+    check_counts,
     check_seconds,
     check_share,
-    check_whole_number,
+    make_topic,
 )
 from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transact")
-AUDITOR = WorkerRole("auditor", "workloads.roles.audit:audit")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
 # As in workloads.append_log; an open transaction holds back all readers of committed records alike.
 READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 
@@ -90,15 +91,15 @@ class Transactions(Workload):
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
-        for name, least, most in (
-            ("topics_written", 1, 100),
-            ("transactors", 1, 100),
-            ("rivals", 0, 100),
-            ("size", 1, 1000),
-            ("readers", 0, 100),
-            ("uncommitted_readers", 0, 100),
-        ):
-            check_whole_number(f"Transactions.{name}", getattr(self, name), least, most)
+        check_counts(
+            self,
+            topics_written=(1, 100),
+            transactors=(1, 100),
+            rivals=(0, 100),
+            size=(1, 1000),
+            readers=(0, 100),
+            uncommitted_readers=(0, 100),
+        )
         check_share("Transactions.aborts", self.aborts)
         check_share("Transactions.stalls", self.stalls)
         check_seconds("Transactions.timeout", self.timeout, 1, 900)

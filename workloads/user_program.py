@@ -16,7 +16,7 @@ LONGEST = 300
 
 ROOT = Path(__file__).resolve().parents[1]
 
-BOUND_COMMAND = ROOT / "workloads" / "workers" / "bound_command.py"
+BOUND_COMMAND = ROOT / "workloads" / "workers" / "parent_death.py"
 """Runs a command that ends with its parent. By its path: it has to start without this package."""
 
 

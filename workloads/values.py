@@ -1,17 +1,20 @@
-"""Checks of a workload's values. Each raises ValueError that names the workload, the value and what is expected."""
+"""Checks of a workload's values, and the fields that all built-in workloads have.
+
+Each check raises ValueError that names the workload, the value and what is expected.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from workloads.clients import library as libraries
 from workloads.clients.library import is_library, library, library_names
 from workloads.clients.outcome import Acks
 from workloads.load import PHASES, Sizes
-from workloads.workload import Layout
+from workloads.workload import Layout, Topic
 
 MAX_RATE = 100_000
 """Records per second of one producer. A process sends fewer than that; the verdict tells how many were left out."""
@@ -25,6 +28,12 @@ MAX_SKEW = 5.0
 def check_whole_number(where: str, value: object, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"{where}={value!r}: expected a whole number, {least} to {most}")
+
+
+def check_counts(workload: object, **limits: tuple[int, int]) -> None:
+    """limits: the least and the most of each of these fields."""
+    for name, (least, most) in limits.items():
+        check_whole_number(f"{type(workload).__name__}.{name}", getattr(workload, name), least, most)
 
 
 def check_seconds(where: str, value: object, least: float, most: float) -> None:
@@ -201,3 +210,63 @@ def kafka_text(value: object) -> str:
 
 def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class TopicFields(Protocol):
+    """partitions, replication_factor, topic_config (settings) and assignment (see `Topic`) of each topic."""
+
+    @property
+    def partitions(self) -> int: ...
+    @property
+    def replication_factor(self) -> int: ...
+    @property
+    def topic_config(self) -> Mapping[str, str | int | float | bool]: ...
+    @property
+    def assignment(self) -> Layout | None: ...
+
+
+class CommonFields(TopicFields, Protocol):
+    """And `library`, the name of the client library."""
+
+    @property
+    def library(self) -> str: ...
+
+
+def check_common_fields(workload: CommonFields, client: Mapping[str, Any] | None = None) -> None:
+    """Check them, and `rate` and `record_size` where it has them. Assignment and sizes are brought into the form of
+    `Layout` and `Sizes`: in JSON, their keys are text. For a frozen dataclass, while it is made.
+
+    client  settings of the library's producer; None: the workload has no such field.
+    Raises ValueError that names the class, the field, its value and what is expected.
+    """
+    of = type(workload).__name__
+    check_whole_number(f"{of}.partitions", workload.partitions, 1, 1000)
+    check_whole_number(f"{of}.replication_factor", workload.replication_factor, 1, 100)
+    check_topic_config(f"{of}.topic_config", workload.topic_config, workload.replication_factor)
+    layout = checked_layout(
+        f"{of}.assignment",
+        workload.assignment,
+        partitions=workload.partitions,
+        replication_factor=workload.replication_factor,
+    )
+    object.__setattr__(workload, "assignment", layout)
+    check_library(f"{of}.library", workload.library)
+    if hasattr(workload, "rate"):
+        check_rate(f"{of}.rate", workload.rate)
+    if hasattr(workload, "record_size"):
+        sizes = checked_sizes(f"{of}.record_size", workload.record_size)
+        object.__setattr__(workload, "record_size", sizes)
+    if client is not None:
+        check_client(f"{of}.client", client, workload.library)
+
+
+def make_topic(workload: TopicFields, name: str, defaults: Mapping[str, str] | None = None) -> Topic:
+    """A topic with the fields of the workload. defaults: settings where the workload states none."""
+    stated = {setting: kafka_text(value) for setting, value in workload.topic_config.items()}
+    return Topic(
+        name=name,
+        partitions=workload.partitions,
+        replication_factor=workload.replication_factor,
+        config={**(defaults or {}), **stated},
+        assignment=workload.assignment,
+    )

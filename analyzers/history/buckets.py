@@ -1,4 +1,4 @@
-"""Reads records that are divided into buckets as a bucketed table of Spark (see `workloads.history.layout`)."""
+"""Reads records that are divided into buckets as a bucketed table of Spark (see `workloads.history.parquet`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from analyzers.history.sources import Source, spark_schema
 from analyzers.spark.cores import cores_of
-from workloads.history.layout import BUCKETS, KEY, buckets_of
+from workloads.history.parquet import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
 
 SHUFFLE_COSTS = 1.7

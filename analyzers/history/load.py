@@ -177,8 +177,8 @@ class History:
 def load(spark: SparkSession, runs: Sequence[Source]) -> History:
     """The tables of all runs together. A table without files is empty. Call `release` when they are no longer needed.
 
-    Records in buckets (see `workloads.history.layout`) are read as a bucketed table, so that grouping by log needs no
-    shuffle.
+    Records in buckets (see `workloads.history.parquet`) are read as a bucketed table, so that grouping by log needs
+    no shuffle.
     """
     tables = {table: _files(runs, table) for table in TABLES}
     is_local = all(run.local for run in runs)

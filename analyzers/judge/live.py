@@ -20,8 +20,7 @@ from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
 from analyzers.judge.find import Crashed, Found, find
-from workloads.history.layout import WHOLE
-from workloads.history.parquet import write
+from workloads.history.parquet import WHOLE, write
 from workloads.history.schema import TABLES
 
 MOST = 1_000

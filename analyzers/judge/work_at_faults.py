@@ -4,7 +4,7 @@ An instance of an application that was killed owns nothing until the session of 
 by default. Faults that hit it meanwhile take effect, and put nothing to the test.
 
 Of an application, the owners of partitions are those of the samples of `workloads.roles.group_watch`, four a second,
-and of the log of its group's coordinator (`workloads.roles.group_record`), which says exactly when a partition was
+and of the log of its group's coordinator (`workloads.roles.group_watch`), which says exactly when a partition was
 given out, and not when a rebalance began. Committed positions are those of that log or, without it, of the samples.
 What owns a partition is a member, and a member that a group knew before the process of the instance began is that of
 a former one. Where its group is unknown, only its outputs count: an input without one was in flight, and if there is

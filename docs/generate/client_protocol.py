@@ -11,7 +11,7 @@ from _blocks import replaced, table
 from pytest_kafkacheck import HOMES
 from pytest_kafkacheck.client_test.run import RULES
 from pytest_kafkacheck.workload_names import WORKLOAD_NAMES
-from workloads.clients.command.hello import CAPABILITIES
+from workloads.clients.command.messages import CAPABILITIES
 from workloads.declaration import Declaration, always
 
 

@@ -1,4 +1,4 @@
-"""Cuts between nodes: the cuts that all faults want together, and their application to the nodes' packet filters.
+"""Packet filters of nodes: the cuts that all faults want together, and other filters, each with a table of its own.
 
 The idea is that of `nemesis.effects.reconciler`: wishes are combined, and the nodes are brought to the result.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import shlex
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nemesis.cluster import Node
-from nemesis.effects.nft import LIST, Cut, Rule, packets, ruleset
+from nemesis.effects.nft import LIST, Cut, Rule, hits, listing, packets, rules, ruleset, table
+from nemesis.effects.reconciler import Resource
 
 T = TypeVar("T")
 
@@ -155,3 +156,50 @@ def on_each(nodes: Collection[int], work: Callable[[int], T]) -> dict[int, T]:
     if failed:
         raise NetworkError("; ".join(f"node {node}: {problem}" for node, problem in sorted(failed.items())))
     return {node: future.result() for node, future in futures.items()}
+
+
+def filtered(
+    name: str, combine: Callable[[Sequence[Any]], Any], chains: Callable[[Any], Iterable[str]]
+) -> Resource:
+    """A resource that is the nft table ``kafkacheck_<name>``. Its rules lapse when they are not renewed.
+
+    combine  the value that several wishes give together.
+    chains   the chains of the table for that value, each made by `nemesis.effects.nft.chain`.
+    """
+
+    def apply(node: Node, value: Any) -> None:
+        text = table(_table(name), () if value is None else chains(value))
+        status, output = node.shell(f"nft {shlex.quote(text)}")
+        if status:
+            raise NetworkError(f"nft exited with status {status}: {output.strip()}")
+
+    def remains(node: Node) -> str | None:
+        return None if _listed(node, name) is None else f"the rules of {name} are still there"
+
+    return Resource(name, combine, apply, remains)
+
+
+def counted(node: Node, name: str) -> int | None:
+    """Packets that the rules of that table matched; None where no rules are in force. Raises NetworkError."""
+    in_force = counters(node, name)
+    return sum(in_force) if in_force else None
+
+
+def counters(node: Node, name: str) -> list[int]:
+    """Packets that each rule of that table matched; empty where no rules are in force. Raises NetworkError."""
+    output = _listed(node, name)
+    return [] if output is None else [hits(rule) for rule in rules(output)]
+
+
+def _listed(node: Node, name: str) -> str | None:
+    """The listing of that table by nft; None where there is no such table. Raises NetworkError."""
+    status, output = node.shell(listing(_table(name)))
+    if status and "No such file or directory" in output:
+        return None
+    if status:
+        raise NetworkError(f"nft exited with status {status}: {output.strip()}")
+    return output
+
+
+def _table(name: str) -> str:
+    return f"kafkacheck_{name.replace('-', '_')}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Fault
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.membership import verify_member, verify_removed
+from nemesis.fault import Fault, FaultContext, Proof
+from nemesis.steps.serving import verify_member, verify_removed
 
 
 @dataclass(frozen=True, kw_only=True)

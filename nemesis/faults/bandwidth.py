@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 
 from nemesis.effects.shaping import Shape, queues
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.shaped_packets import LIMIT, ShapesPackets
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.packets import LIMIT, ShapesPackets
 from nemesis.validation import number
 
 MOST_KBIT = 100_000_000.0

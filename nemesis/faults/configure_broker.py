@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext
+from nemesis.fault import FaultContext
 from nemesis.steps.configured import Configures
 from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import EndsProcess, end_process
+from nemesis.fault import Draw, FaultContext, Proof
+from nemesis.steps.processes import EndsProcess, end_process
 from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
 from nemesis.validation import choice, count

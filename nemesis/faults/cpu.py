@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw, Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Draw, Fault, FaultContext, Proof
 from nemesis.faults.cpu_app import cpu_app
 from nemesis.steps.serving import verify_serving
 from nemesis.targets import names_application

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import CLIENT_LIMIT, AffectsClient
 from nemesis.targets import Groups, Target, applications_only
 from nemesis.topology import Topology
 from nemesis.validation import number
@@ -39,7 +39,8 @@ class CpuApp(AffectsClient):
     def verify_injected(self, context: FaultContext) -> Proof:
         clients, process = context.clients, context.node_id
         is_throttled = context.wait_until(
-            lambda: self._in_force(context) and clients.throttled(process) > context.notes["before"], LIMIT
+            lambda: self._in_force(context) and clients.throttled(process) > context.notes["before"],
+            CLIENT_LIMIT,
         )
         held_back = clients.throttled(process) - context.notes["before"]
         return Proof(is_throttled, {"cores": clients.cpu_limit(process), "held_back": held_back})
@@ -52,7 +53,9 @@ class CpuApp(AffectsClient):
             context.clients.limit_cpu(context.node_id, None)
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        is_lifted = context.wait_until(lambda: context.clients.cpu_limit(context.node_id) is None, LIMIT)
+        is_lifted = context.wait_until(
+            lambda: context.clients.cpu_limit(context.node_id) is None, CLIENT_LIMIT
+        )
         evidence: dict[str, object] = {"held_back": context.notes.get("held_back"), "lifted": is_lifted}
         if context.effective and not context.notes.get("end"):
             return Proof(False, {**evidence, "ended_early": "the limit was not in force at the fault's end"})

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from nemesis.effects.filters import filtered
-from nemesis.effects.lease_table import chain
+from nemesis.effects.network import filtered
+from nemesis.effects.nft import chain
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.filtered_packets import FiltersPackets
+from nemesis.fault import Draw, FaultContext, Proof
+from nemesis.steps.packets import FiltersPackets
 from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
 from nemesis.validation import choice

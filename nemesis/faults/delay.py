@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from nemesis.cluster import Node
-from nemesis.effects.round_trips import measure, shows_delay
+from nemesis.effects.measured_packets import measure, shows_delay
 from nemesis.effects.shaping import SHAPE, Shape
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.measured_packets import peer_of
-from nemesis.steps.shaped_packets import MOST_MS, ShapesPackets
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.packets import MOST_MS, ShapesPackets, peer_of
 from nemesis.validation import number
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
 from nemesis.event import OPEN, Event
-from nemesis.fault import Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Fault, FaultContext, Proof
 from nemesis.steps.serving import verify_serving
 
 SPARE = 15.0

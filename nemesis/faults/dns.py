@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.effects.filters import filtered
-from nemesis.effects.lease_table import chain
+from nemesis.effects.network import filtered
+from nemesis.effects.nft import chain
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.filtered_packets import FiltersPackets
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.packets import FiltersPackets
 from nemesis.targets import Groups, Target
 from nemesis.topology import Topology
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from nemesis.cluster import Node
-from nemesis.effects.datagrams import agrees, needed, send
+from nemesis.effects.measured_packets import agrees, needed, send
 from nemesis.effects.shaping import Shape
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext
-from nemesis.steps.shaped_packets import ShapesPackets
+from nemesis.fault import FaultContext
+from nemesis.steps.packets import ShapesPackets
 from nemesis.validation import number
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import CLIENT_LIMIT, AffectsClient
 from nemesis.targets import Groups, Target, applications_only
 from nemesis.topology import Topology
 
@@ -32,7 +32,7 @@ class IsolateApp(AffectsClient):
         context.wait_until(lambda: context.clients.isolated(context.node_id) is not None, CLOSING)
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        is_cut = context.wait_until(lambda: bool(context.clients.isolated(context.node_id)), LIMIT)
+        is_cut = context.wait_until(lambda: bool(context.clients.isolated(context.node_id)), CLIENT_LIMIT)
         return Proof(is_cut, {"dropped": context.clients.isolated(context.node_id)})
 
     def heal(self, context: FaultContext) -> None:
@@ -43,7 +43,7 @@ class IsolateApp(AffectsClient):
 
     def verify_healed(self, context: FaultContext) -> Proof:
         dropped = context.notes.get("dropped")
-        is_open = context.wait_until(lambda: context.clients.isolated(context.node_id) is None, LIMIT)
+        is_open = context.wait_until(lambda: context.clients.isolated(context.node_id) is None, CLIENT_LIMIT)
         evidence: dict[str, object] = {"dropped": dropped, "packets_pass": is_open}
         if context.effective and dropped is None:
             return Proof(False, {**evidence, "ended_early": "packets passed before the fault's end"})

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.fault import Draw, FaultContext, Proof
+from nemesis.steps.processes import CLIENT_LIMIT, AffectsClient
 from nemesis.targets import Groups, Target, brokers_only, check
 from nemesis.topology import Topology
 from nemesis.validation import choice
@@ -78,7 +77,7 @@ class IsolateClient(AffectsClient):
         context.clients.cut(context.node_id, context.event, brokers=brokers, ways=ways)
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        has_dropped = context.wait_until(lambda: any((self._dropped(context) or {}).values()), LIMIT)
+        has_dropped = context.wait_until(lambda: any((self._dropped(context) or {}).values()), CLIENT_LIMIT)
         return Proof(has_dropped, self._evidence(context, self._dropped(context)))
 
     def heal(self, context: FaultContext) -> None:
@@ -89,7 +88,7 @@ class IsolateClient(AffectsClient):
 
     def verify_healed(self, context: FaultContext) -> Proof:
         dropped = context.notes.get("dropped")
-        is_connected = context.wait_until(lambda: self._dropped(context) is None, LIMIT)
+        is_connected = context.wait_until(lambda: self._dropped(context) is None, CLIENT_LIMIT)
         evidence = {**self._evidence(context, dropped), "packets_pass": is_connected}
         if context.effective and dropped is None:
             return Proof(False, {**evidence, "ended_early": "packets passed before the fault's end"})

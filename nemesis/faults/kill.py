@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext
+from nemesis.fault import Draw, FaultContext
 from nemesis.faults.kill_client import kill_client
-from nemesis.steps.ended_process import EndsProcess, end_process
+from nemesis.steps.processes import EndsProcess, end_process
 from nemesis.targets import names_clients
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.fault import Draw, FaultContext, Proof
+from nemesis.steps.processes import CLIENT_LIMIT, AffectsClient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class KillClient(AffectsClient):
         context.notes["killed"] = True
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        is_gone = context.wait_until(lambda: context.node_id not in context.clients.roles(), LIMIT)
+        is_gone = context.wait_until(lambda: context.node_id not in context.clients.roles(), CLIENT_LIMIT)
         return Proof(is_gone, {"process": context.node_id})
 
     def heal(self, context: FaultContext) -> None:

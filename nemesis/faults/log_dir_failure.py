@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import EndsProcess, note_process
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import EndsProcess, note_process
 
 LIMIT = 30.0
 """Seconds for a broker to notice that its disk has failed, and to end itself."""

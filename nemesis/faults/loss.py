@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nemesis.effects.datagrams import agrees, needed, send
-from nemesis.effects.filters import counters, filtered
-from nemesis.effects.lease_table import chain
+from nemesis.effects.measured_packets import agrees, needed, send
+from nemesis.effects.network import counters, filtered
+from nemesis.effects.nft import chain
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.filtered_packets import FiltersPackets
-from nemesis.steps.measured_packets import peer_of
+from nemesis.fault import Draw, FaultContext, Proof
+from nemesis.steps.packets import FiltersPackets, peer_of
 from nemesis.steps.serving import verify_serving
 from nemesis.validation import number
 

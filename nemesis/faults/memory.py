@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
 from nemesis.cluster import Node
-from nemesis.effects.memory_limit import MEMORY, limit_above_use
+from nemesis.effects.reconciler import MEMORY, limit_above_use
 from nemesis.event import OPEN, Event
-from nemesis.fault import Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Fault, FaultContext, Proof
 from nemesis.faults.memory_app import memory_app
 from nemesis.steps.serving import verify_serving
 from nemesis.targets import names_application

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import CLIENT_LIMIT, AffectsClient
 from nemesis.targets import Groups, Target, applications_only
 from nemesis.topology import Topology
 from nemesis.validation import count
@@ -46,7 +46,7 @@ class MemoryApp(AffectsClient):
                 and clients.memory_reached(process) > context.notes["before"]
             )
 
-        has_effect = context.wait_until(is_reached, LIMIT)
+        has_effect = context.wait_until(is_reached, CLIENT_LIMIT)
         used, allowed = clients.memory(process)
         reached = clients.memory_reached(process) - context.notes["before"]
         return Proof(has_effect, {"bytes_used": used, "bytes_allowed": allowed, "reached": reached})
@@ -60,7 +60,9 @@ class MemoryApp(AffectsClient):
             context.clients.limit_memory(context.node_id, None)
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        is_lifted = context.wait_until(lambda: context.clients.memory(context.node_id)[1] is None, LIMIT)
+        is_lifted = context.wait_until(
+            lambda: context.clients.memory(context.node_id)[1] is None, CLIENT_LIMIT
+        )
         evidence: dict[str, object] = {"reached": context.notes.get("reached"), "lifted": is_lifted}
         if context.effective and context.notes.get("end") is None:
             return Proof(False, {**evidence, "ended_early": "the limit was not in force at the fault's end"})

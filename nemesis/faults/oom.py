@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from nemesis.effects.memory_limit import MEMORY, limit_above_use
+from nemesis.effects.reconciler import MEMORY, limit_above_use
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import EndsProcess, note_process
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import EndsProcess, note_process
 
 SPARE = 16 << 20
 """Bytes above what is in use. The engine refuses a smaller limit."""

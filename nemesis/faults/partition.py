@@ -9,8 +9,7 @@ from typing import Literal, get_args
 
 from nemesis.effects.nft import Cut
 from nemesis.event import OPEN, Event, Split
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext
+from nemesis.fault import Draw, FaultContext
 from nemesis.steps.cut_links import CutsLinks, between, groups_of
 from nemesis.targets import Groups, Target
 from nemesis.topology import Topology

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw, Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Draw, Fault, FaultContext, Proof
 from nemesis.faults.pause_client import pause_client
-from nemesis.steps.ended_process import note_process, was_down_by_itself
-from nemesis.steps.served_before import served_before
-from nemesis.steps.serving import verify_serving
+from nemesis.steps.processes import note_process, was_down_by_itself
+from nemesis.steps.serving import served_before, verify_serving
 from nemesis.targets import names_clients
 
 LIMIT = 5.0

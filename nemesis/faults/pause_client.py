@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.fault import Draw, FaultContext, Proof
+from nemesis.steps.processes import CLIENT_LIMIT, AffectsClient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +23,7 @@ class PauseClient(AffectsClient):
         context.clients.pause(context.node_id)
 
     def verify_injected(self, context: FaultContext) -> Proof:
-        is_paused = context.wait_until(lambda: context.clients.paused(context.node_id), LIMIT)
+        is_paused = context.wait_until(lambda: context.clients.paused(context.node_id), CLIENT_LIMIT)
         return Proof(is_paused, {"paused": is_paused})
 
     def heal(self, context: FaultContext) -> None:
@@ -34,7 +33,7 @@ class PauseClient(AffectsClient):
             context.clients.resume(context.node_id)
 
     def verify_healed(self, context: FaultContext) -> Proof:
-        continues = context.wait_until(lambda: not context.clients.paused(context.node_id), LIMIT)
+        continues = context.wait_until(lambda: not context.clients.paused(context.node_id), CLIENT_LIMIT)
         is_running = continues and context.node_id in context.clients.roles()
         evidence: dict[str, object] = {"paused_until_heal": context.notes.get("end"), "runs": is_running}
         if context.effective and not context.notes.get("end"):

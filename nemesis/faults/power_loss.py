@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import EndsProcess, end_process, note_process
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import EndsProcess, end_process, note_process
 
 COUNT = """cd /k/data || exit 1
 echo "written $(cat */*.log 2>/dev/null | wc -c)"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import Event
-from nemesis.fault import Draw, Fault
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.target_search import LIMIT
+from nemesis.fault import Draw, Fault, FaultContext, Proof
+from nemesis.resolution import TARGET_LIMIT
 from nemesis.targets import Target
 from nemesis.triggers import REBALANCING
 
@@ -35,7 +34,7 @@ class Rebalance(Fault):
             return context.notes["state"] not in REBALANCING
 
         # While it rebalances, brokers do not report the topics of its members.
-        context.wait_until(is_stable, LIMIT)
+        context.wait_until(is_stable, TARGET_LIMIT)
         if context.notes["members"]:
             context.notes["generation"] = kafka.rebalance(name)
 

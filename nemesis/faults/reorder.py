@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from nemesis.cluster import Node
-from nemesis.effects.numbered import Order, exchange, shows_reordering
+from nemesis.effects.measured_packets import Order, exchange, shows_reordering
 from nemesis.effects.shaping import Shape
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext
-from nemesis.steps.shaped_packets import MOST_MS, ShapesPackets
+from nemesis.fault import FaultContext
+from nemesis.steps.packets import MOST_MS, ShapesPackets
 from nemesis.validation import number
 
 EXPECTED = 20

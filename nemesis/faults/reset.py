@@ -6,10 +6,9 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from nemesis.effects.lease_table import chain, table
+from nemesis.effects.nft import chain, table
 from nemesis.event import Event
-from nemesis.fault import Draw, Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Draw, Fault, FaultContext, Proof
 from nemesis.steps.serving import verify_serving
 
 LASTS = 0.3

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import Event
-from nemesis.fault import Draw, Fault
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import KILLED, LIMIT, end_process
-from nemesis.steps.served_before import served_before
-from nemesis.steps.serving import verify_serving
+from nemesis.fault import Draw, Fault, FaultContext, Proof
+from nemesis.steps.processes import KILLED, LIMIT, end_process
+from nemesis.steps.serving import served_before, verify_serving
 
 
 @dataclass(frozen=True, kw_only=True)

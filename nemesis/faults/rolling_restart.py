@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import Event
-from nemesis.fault import Fault
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import KILLED
-from nemesis.steps.served_before import note_explaining, served_before
-from nemesis.steps.serving import LIMIT
+from nemesis.fault import Fault, FaultContext, Proof
+from nemesis.steps.processes import KILLED
+from nemesis.steps.serving import LIMIT, note_explaining, served_before
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from nemesis.cluster import Node
 from nemesis.effects.reconciler import Resource
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw, Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Draw, Fault, FaultContext, Proof
 from nemesis.steps.serving import verify_serving
 from nemesis.validation import number
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import Draw
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Draw, FaultContext, Proof
 from nemesis.faults.stop_client import stop_client
-from nemesis.steps.ended_process import KILLED, EndsProcess, end_process
+from nemesis.steps.processes import KILLED, EndsProcess, end_process
 from nemesis.targets import names_clients
 
 

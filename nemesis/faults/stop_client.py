@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.client_process import LIMIT, AffectsClient
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import CLIENT_LIMIT, AffectsClient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class StopClient(AffectsClient):
         return Proof(is_gone and (new is None or new in context.clients.roles()), {"replaced_by": new})
 
     def _is_gone(self, context: FaultContext) -> bool:
-        return context.wait_until(lambda: context.node_id not in context.clients.roles(), LIMIT)
+        return context.wait_until(lambda: context.node_id not in context.clients.roles(), CLIENT_LIMIT)
 
 
 def stop_client(target: str, *, lasting: float = OPEN, at: float = 0, after: str | None = None) -> Event:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.ended_process import EndsProcess, end_process
+from nemesis.fault import FaultContext, Proof
+from nemesis.steps.processes import EndsProcess, end_process
 from nemesis.targets import Groups, Target, brokers_only
 from nemesis.topology import Topology
 

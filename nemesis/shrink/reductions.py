@@ -1,12 +1,15 @@
-"""Smaller schedules that may have the same effect as a given one, the smallest first."""
+"""Smaller schedules that may have the same effect as a given one, the smallest first, and how parts are removed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeVar
 
 from nemesis.event import Event
 from nemesis.schedule import Schedule
+from nemesis.shrink.runs import C, key_of
 
 LEAD = 2.0
 """Seconds of load before the first event, so that there are records to lose."""
@@ -96,3 +99,72 @@ def _closed(schedule: Schedule, gap: float) -> Schedule:
             for event in schedule.events
         )
     )
+
+
+def jumps(start: C, evidence: Evidence) -> Iterator[tuple[str, C]]:
+    """The start without idle time and as simple as possible: with the suspects only, then with all events."""
+    suspects = next((schedule for _, schedule in by_evidence(start.schedule, evidence)), None)
+    proposals = [("as simple as possible", start.schedule)]
+    if suspects is not None:
+        proposals.insert(0, ("only events at work when it was first seen, as simple as possible", suspects))
+    for why, schedule in proposals:
+        try:
+            candidate = simplest(start.scheduled(_closest(schedule)))
+        except ValueError:
+            continue
+        if key_of(candidate.to_json()) != key_of(start.to_json()):
+            yield why, candidate
+
+
+def simplest(candidate: C) -> C:
+    """With the first of its simpler forms, as long as there is one that was not met before."""
+    met: set[str] = set()
+    while True:
+        met.add(key_of(candidate.to_json()))
+        simpler = next((each for _, each in candidate.simpler() if key_of(each.to_json()) not in met), None)
+        if simpler is None:
+            return candidate
+        candidate = simpler
+
+
+def _closest(schedule: Schedule) -> Schedule:
+    return next((moved for _, moved in closer(schedule)), schedule)
+
+
+T = TypeVar("T")
+
+
+def ddmin(parts: Sequence[T], holds: Callable[[Sequence[T]], bool], *, nothing: bool = False) -> list[T]:
+    """Parts, in their order, none of which can be removed alone. The property is assumed to hold for all parts
+    together.
+
+    holds    whether the property holds for some parts, which are given in their order. Passes on what it raises.
+    nothing  whether to try no parts at all when one is left.
+    Earlier parts are more likely to matter: the first half is tried first, and the last parts are removed first.
+    """
+    left, pieces = list(parts), 2
+    while len(left) > 1:
+        cut = _cut(left, pieces)
+        # If no half is enough, no quarter is: smaller pieces are only removed, and not tried alone.
+        half = next((piece for piece in cut if holds(piece)), None) if len(cut) == 2 else None
+        if half is not None:
+            left, pieces = half, 2
+            continue
+        rests = ([*_flat(cut[:number]), *_flat(cut[number + 1 :])] for number in reversed(range(len(cut))))
+        rest = next((rest for rest in rests if holds(rest)), None) if len(cut) > 2 else None
+        if rest is not None:
+            left, pieces = rest, max(len(cut) - 1, 2)
+        elif len(cut) == len(left):
+            break
+        else:
+            pieces = min(2 * len(cut), len(left))
+    return [] if nothing and len(left) == 1 and holds([]) else left
+
+
+def _cut(parts: list[T], pieces: int) -> list[list[T]]:
+    ends = [round(number * len(parts) / pieces) for number in range(pieces + 1)]
+    return [parts[begin:end] for begin, end in pairwise(ends) if begin < end]
+
+
+def _flat(pieces: list[list[T]]) -> list[T]:
+    return [part for piece in pieces for part in piece]

@@ -24,13 +24,9 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from nemesis.schedule import Schedule
-from nemesis.shrink.candidate import C, Trial, key_of
-from nemesis.shrink.ddmin import ddmin
-from nemesis.shrink.jumps import jumps
 from nemesis.shrink.rate import MOST_MISSES, RateTest, lowered
-from nemesis.shrink.reductions import Evidence, by_evidence, classes, closer, only, shorter
-from nemesis.shrink.runs import BudgetOver, Impossible, Runs
-from nemesis.shrink.shrunk import Measured, Shrunk
+from nemesis.shrink.reductions import Evidence, by_evidence, classes, closer, ddmin, jumps, only, shorter
+from nemesis.shrink.runs import BudgetOver, C, Impossible, Measured, Runs, Shrunk, Trial, key_of
 
 START = "the experiment as it was"
 AGAIN = "again, to confirm its rate"

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from nemesis.fault import Fault, SettingsOf
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Fault, FaultContext, Proof, SettingsOf
 from nemesis.validation import finite
 
 LIMIT = 15.0

@@ -12,8 +12,7 @@ from itertools import permutations, product
 from nemesis.effects.network import NetworkError
 from nemesis.effects.nft import Cut, Rule
 from nemesis.effects.probe import Answer, Link, probe
-from nemesis.fault import Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Fault, FaultContext, Proof
 from nemesis.targets import Groups, Target
 from nemesis.topology import Topology
 

@@ -15,7 +15,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 from kafka.structs import OffsetAndMetadata
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.claims import members
 from pytest_kafkacheck.claims.exercising import NotExercised
 from pytest_kafkacheck.claims.produce import append

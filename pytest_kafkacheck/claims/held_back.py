@@ -18,8 +18,8 @@ from typing import Any
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from nemesis.cluster import Node
-from nemesis.effects.filters import counted
-from nemesis.effects.lease_table import chain, table
+from nemesis.effects.network import counted
+from nemesis.effects.nft import chain, table
 from nemesis.tasks import Task, in_thread
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised

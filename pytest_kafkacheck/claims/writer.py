@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from kafka.errors import KafkaError
 
-from workloads.clients.patches.attempts import SendFailed
+from workloads.clients.kafka_python.attempts import SendFailed
 
 PACE = 0.01
 """Seconds between two sends."""

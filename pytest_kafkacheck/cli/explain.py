@@ -164,7 +164,7 @@ def _explain_result(spark: Spark, run: StoredRun, out: Console) -> None:
 
 def _finding(text: str | None) -> tuple[str | None, int]:
     from analyzers.catalogue.registry import ANOMALIES
-    from nemesis.suggestion import did_you_mean
+    from nemesis.validation import did_you_mean
 
     if text is None:
         return None, 1

@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         options, unknown = self.parse_known_args(args, namespace)
         innermost: Parser = options.parser
         if unknown:
-            from nemesis.suggestion import did_you_mean
+            from nemesis.validation import did_you_mean
 
             known = [option for action in innermost._actions for option in action.option_strings]
             hints = [did_you_mean(each.partition("=")[0], known) for each in unknown]
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            from nemesis.suggestion import did_you_mean
+            from nemesis.validation import did_you_mean
 
             choices = [str(each) for each in action.choices]
             hint = did_you_mean(value, choices) or f"; expected {', '.join(choices)}"

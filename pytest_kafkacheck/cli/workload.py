@@ -116,7 +116,7 @@ def make(name: str, settings: Iterable[str]) -> Workload:
     Raises UsageError that names what is wrong and what is allowed.
     """
     import pytest_kafkacheck
-    from nemesis.suggestion import did_you_mean
+    from nemesis.validation import did_you_mean
 
     if name not in WORKLOAD_NAMES:
         raise UsageError(

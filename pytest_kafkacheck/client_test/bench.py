@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from workloads.clients.command import settings
-from workloads.clients.command.hello import Hello
-from workloads.clients.command.messages import Done, Refusal
+from workloads.clients.command.messages import Done, Hello, Refusal
 from workloads.clients.command.process import ClientProcess
 from workloads.clients.connection import Address
 from workloads.clients.outcome import Acks

@@ -14,9 +14,8 @@ from pytest_kafkacheck.client_test import (
     transaction_rules,
 )
 from pytest_kafkacheck.client_test.bench import Bench, Broken, Brokers, Rule
-from workloads.clients.client_failure import ClientFailure
-from workloads.clients.command.hello import Hello
-from workloads.clients.command.messages import Refusal
+from workloads.clients.command.messages import Hello, Refusal
+from workloads.clients.command.process import ClientFailure
 
 RULES: tuple[Rule, ...] = (
     *process_rules.RULES,

@@ -14,10 +14,10 @@ from typing import Any, cast
 from docker.errors import APIError
 
 from analyzers.verdict.wording import count
-from nemesis.aliases import Aliases
-from nemesis.capabilities import OF_APPLICATIONS
+from nemesis.registry import OF_APPLICATIONS
 from nemesis.run import Nemesis
 from nemesis.tasks import in_thread
+from nemesis.topology import Aliases
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka.served_cluster import check_follower_reads, check_release
@@ -43,8 +43,8 @@ from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.clients.connection import Address
 from workloads.history.schema import HARNESS, NEMESIS
-from workloads.topic_names import short_topics
 from workloads.workers.pool import WorkerPool, WorkerPoolError
+from workloads.workload import short_topics
 
 log = logging.getLogger(__name__)
 

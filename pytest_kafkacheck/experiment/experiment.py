@@ -22,8 +22,7 @@ from pytest_kafkacheck.experiment import validation
 from pytest_kafkacheck.experiment.applications.plan import group_of, unseen
 from pytest_kafkacheck.experiment.validation import Expectation
 from workloads import stored
-from workloads.topic_names import short_topics
-from workloads.workload import Layout, Workload
+from workloads.workload import Layout, Workload, short_topics
 
 FORMAT = 1
 

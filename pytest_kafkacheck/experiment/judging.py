@@ -24,8 +24,7 @@ from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
 from analyzers.judge.live import EITHER, Reported, find_live
 from analyzers.verdict.verdict import Verdict, amended
-from nemesis.tasks import in_thread
-from nemesis.wait import wait_until
+from nemesis.tasks import in_thread, wait_until
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import (

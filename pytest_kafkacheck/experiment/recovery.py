@@ -10,8 +10,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.kafka.topics import Report
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, REPLICA
 

@@ -11,18 +11,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nemesis.conflicts import conflict
 from nemesis.event import Event
 from nemesis.faults.corrupt import Corrupt
 from nemesis.faults.partition import Partition
+from nemesis.schedule import conflict
 from nemesis.targets import Groups, Target
 from nemesis.topology import APP, Topology
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from workloads.history.reader import read
 from workloads.history.schema import NEMESIS, OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 
 
 def replayed(run: Path, *, symbolic: bool) -> Experiment:

@@ -11,14 +11,13 @@ from nemesis.budget import Budget
 from nemesis.event import Event
 from nemesis.generate import Generated
 from nemesis.schedule import Schedule
-from nemesis.suggestion import did_you_mean
-from nemesis.validation import seconds
+from nemesis.validation import did_you_mean, seconds
 from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR, check_settings
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from workloads.clients.client_failure import ClientFailure
 from workloads.clients.command.library import introduce
-from workloads.clients.command.name import PREFIX
+from workloads.clients.command.process import ClientFailure
+from workloads.clients.library import PREFIX
 from workloads.conformance import check_workload
 from workloads.declaration import Declaration
 from workloads.workload import Workload

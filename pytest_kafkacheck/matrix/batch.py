@@ -28,10 +28,9 @@ from pytest_kafkacheck.matrix.cell import Cell, CellResult, Shown, shown
 from pytest_kafkacheck.matrix.scenarios import Layout
 from pytest_kafkacheck.run import Run
 from workloads.append_log import AppendLog
-from workloads.common_fields import make_topic
-from workloads.history.reader import read
 from workloads.history.schema import TABLES
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
+from workloads.values import make_topic
 from workloads.workload import PROBE, PRODUCER, Topic, WorkerSpec, Workload
 
 MOST = 12

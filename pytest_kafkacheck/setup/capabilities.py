@@ -12,9 +12,8 @@ from typing import Any
 from docker.errors import DockerException
 from docker.types import Mount
 
-from nemesis.capabilities import OF_APPLICATIONS, lacking
 from nemesis.faults.slow_disk import CLEARLY, measured
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, OF_APPLICATIONS, lacking
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.disk import write_limit

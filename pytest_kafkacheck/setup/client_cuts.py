@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nemesis.capabilities import CAPABILITIES
 from nemesis.event import Event
 from nemesis.faults.isolate_client import IsolateClient
+from nemesis.registry import CAPABILITIES
 from pytest_kafkacheck.errors import CapabilityError
 from workloads.applications.confinement import why_not
 from workloads.clients.network_gate import GATED_LIBRARIES

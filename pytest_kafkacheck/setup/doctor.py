@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from docker.errors import ImageNotFound
 
-from nemesis.capabilities import (
+from nemesis.registry import (
     CAPABILITIES,
     faults_that_need,
     faults_that_prefer,

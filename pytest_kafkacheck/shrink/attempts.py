@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from nemesis.shrink.candidate import Trial, key_of
-from nemesis.shrink.runs import Impossible
+from nemesis.shrink.runs import Impossible, Trial, key_of
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run

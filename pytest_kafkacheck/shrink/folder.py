@@ -11,8 +11,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from nemesis.shrink.candidate import Trial, key_of
-from nemesis.shrink.shrunk import Shrunk
+from nemesis.shrink.runs import Shrunk, Trial, key_of
 from nemesis.validation import finite
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nemesis.event import Event
 from nemesis.shrink.rate import RELIABLE
-from nemesis.shrink.shrunk import Measured, Shrunk
+from nemesis.shrink.runs import Measured, Shrunk
 from pytest_kafkacheck.shrink.candidate import ExperimentCandidate
 
 Result = Shrunk[ExperimentCandidate]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from nemesis.shrink.candidate import Trial, key_of
+from nemesis.shrink.runs import Trial, key_of
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.shrink.folder import ShrinkFolder
 from pytest_kafkacheck.shrink.rates import Result, describe, doubts, measured, rate_of

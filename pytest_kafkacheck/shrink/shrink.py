@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nemesis.shrink.candidate import Trial
+from nemesis.shrink.runs import Shrunk, Trial
 from nemesis.shrink.search import Shrink
-from nemesis.shrink.shrunk import Shrunk
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.replay import layout, read_experiment

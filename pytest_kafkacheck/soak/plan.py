@@ -16,8 +16,7 @@ from typing import Any
 from nemesis.budget import Budget
 from nemesis.generate import MOST, Generated
 from nemesis.registry import FAULTS
-from nemesis.suggestion import did_you_mean
-from nemesis.validation import count
+from nemesis.validation import count, did_you_mean
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment

@@ -18,8 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from nemesis.tasks import Start, Task, in_thread
-from nemesis.wait import wait_until
+from nemesis.tasks import Start, Task, in_thread, wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.judging import LATE_LIMIT

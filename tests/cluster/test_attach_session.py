@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nemesis.effects.lease_table import LEASE
+from nemesis.effects.nft import LEASE
 from nemesis.effects.shaping import HANDLE
 from nemesis.faults.dns import dns
 from pytest_kafkacheck import AppendLog, ClusterSpec, Experiment, pause

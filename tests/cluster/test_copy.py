@@ -17,7 +17,7 @@ from pytest_kafkacheck.run import Run
 from workloads.copying import Copy
 from workloads.roles import copier
 from workloads.roles.context import WorkerContext
-from workloads.roles.membership import Membership
+from workloads.roles.member import Membership
 from workloads.workload import WorkerRole, WorkerSpec
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from docker.errors import DockerException
 
-from nemesis.capabilities import faults_that_need
+from nemesis.registry import faults_that_need
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

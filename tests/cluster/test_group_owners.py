@@ -11,7 +11,7 @@ from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from tests.support.real_cluster import own, wait_until
 from workloads.clients.connection import ask
-from workloads.clients.group_members import owners, positions
+from workloads.clients.described_groups import owners, positions
 
 confluent = pytest.importorskip("confluent_kafka")
 

@@ -12,7 +12,7 @@ import pytest
 from kafka import KafkaProducer
 
 from nemesis.event import Event
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import FaultContext, Proof
 from nemesis.faults.corrupt import Corrupt
 from nemesis.registry import FAULTS
 from pytest_kafkacheck.cluster.docker import node
@@ -26,8 +26,8 @@ from pytest_kafkacheck.experiment.replicas import METADATA, compare_replicas
 from pytest_kafkacheck.run import Run
 from workloads.append_log import AppendLog
 from workloads.clients.kafka_python import access
-from workloads.history.reader import read
 from workloads.history.schema import HARNESS, OPERATIONS
+from workloads.history.segments import read
 
 pytestmark = pytest.mark.cluster
 

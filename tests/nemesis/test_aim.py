@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nemesis.aim import LONGEST_FREEZE
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
+from nemesis.watch import LONGEST_FREEZE
 from pytest_kafkacheck import isolate, kill, pause, stop
 from tests.support.fake_cluster.run import FakeRun
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nemesis.aliases import Aliases
 from nemesis.faults.configure import configure
 from nemesis.faults.kill import kill
 from nemesis.faults.rebalance import rebalance
 from nemesis.targets import Target, named
+from nemesis.topology import Aliases
 from nemesis.triggers import Trigger
 
 ALIASES = Aliases(names={"group-0": "group-0-a1"}, topics={"log": "log-a1", "output": "output-a1"})

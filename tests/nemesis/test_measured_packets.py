@@ -6,9 +6,7 @@ import random
 
 import pytest
 
-from nemesis.effects.datagrams import MOST, agrees, needed
-from nemesis.effects.numbered import Order, shows_reordering
-from nemesis.effects.round_trips import shows_delay
+from nemesis.effects.measured_packets import MOST, Order, agrees, needed, shows_delay, shows_reordering
 from nemesis.faults.reset import was_silent
 from pytest_kafkacheck import bandwidth, isolate, loss
 

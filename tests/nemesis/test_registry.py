@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from nemesis.event import Event
-from nemesis.fault import Fault
-from nemesis.fault_context import FaultContext, Proof
+from nemesis.fault import Fault, FaultContext, Proof
 from nemesis.registry import FAULTS, declaration
 
 

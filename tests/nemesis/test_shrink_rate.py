@@ -13,7 +13,7 @@ from nemesis.schedule import Schedule
 from nemesis.shrink import rate
 from nemesis.shrink.rate import MOST_MISSES, MOST_RUNS, RateTest, lowered
 from nemesis.shrink.reductions import Evidence
-from nemesis.shrink.shrunk import Shrunk
+from nemesis.shrink.runs import Shrunk
 from pytest_kafkacheck import cut_clients, dns, isolate, kill, pause
 from tests.support.flaky_world import Plan, World
 

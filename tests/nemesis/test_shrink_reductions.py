@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from nemesis.event import Event
 from nemesis.schedule import Schedule
-from nemesis.shrink.ddmin import ddmin
-from nemesis.shrink.jumps import jumps
-from nemesis.shrink.reductions import GAP, LEAD, Evidence, by_evidence, classes, closer, shorter
+from nemesis.shrink.reductions import GAP, LEAD, Evidence, by_evidence, classes, closer, ddmin, jumps, shorter
 from pytest_kafkacheck import kill, pause, reset
 from tests.support.flaky_world import FEWEST, SCHEDULES, Plan
 

@@ -9,8 +9,7 @@ import pytest
 from nemesis.faults.isolate import isolate
 from nemesis.generate import Generated
 from nemesis.schedule import event_from_json
-from nemesis.suggestion import did_you_mean
-from nemesis.validation import seconds
+from nemesis.validation import did_you_mean, seconds
 
 
 def test_a_near_word_is_suggested_with_what_follows_it() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 
 
 def test_returns_as_soon_as_the_condition_holds(stop) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from docker.errors import APIError, ImageNotFound
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck import InfrastructureError, Pipeline, UsageError, cpu, isolate, kill, memory
 from pytest_kafkacheck.errors import CapabilityError
 from pytest_kafkacheck.experiment.applications import instance as contained_clients

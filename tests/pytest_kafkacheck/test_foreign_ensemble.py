@@ -12,8 +12,7 @@ from pytest_kafkacheck.cluster.kafka import zookeeper
 from pytest_kafkacheck.cluster.spec.member import ZOOKEEPER, Endpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 
 LOCAL = SimpleNamespace(api=SimpleNamespace(base_url="http+docker://localhost"))
 REMOTE = SimpleNamespace(api=SimpleNamespace(base_url="https://engine.example:2376"))

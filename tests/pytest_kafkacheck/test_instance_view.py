@@ -15,7 +15,7 @@ from pytest_kafkacheck.experiment.applications.instance_view import BrokersInsta
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from tests.pytest_kafkacheck.test_application_outputs import COMMITTED, batch, invoices, marker
 from workloads.clients.coordination import NotClassic
-from workloads.clients.group_members import GroupMember
+from workloads.clients.described_groups import GroupMember
 from workloads.clients.protocol import Log
 from workloads.tokens import token
 

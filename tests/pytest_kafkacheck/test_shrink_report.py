@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytest_kafkacheck as api
-from nemesis.shrink.candidate import Trial
-from nemesis.shrink.shrunk import Measured, Shrunk
+from nemesis.shrink.runs import Measured, Shrunk, Trial
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.shrink import report
 from pytest_kafkacheck.shrink.candidate import ExperimentCandidate

@@ -20,7 +20,7 @@ from analyzers.judge.find import _hits, _statement
 from analyzers.judge.prefilter_plan import plan
 from analyzers.judge.scope import scoped
 from analyzers.judge.tally import tally
-from workloads.history.layout import BUCKETS, bucket, file_name
+from workloads.history.parquet import BUCKETS, bucket, file_name
 from workloads.history.schema import TABLES
 
 pytestmark = pytest.mark.spark

@@ -9,7 +9,7 @@ from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
 
-from workloads.clients.patches import attempts
+from workloads.clients.kafka_python import attempts
 
 PLACES = [
     (Sender, "_dispatch_error"),

@@ -17,7 +17,7 @@ from nemesis.effects.probe import Link, probe
 from nemesis.event import Event
 from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from workloads.clients.kafka_python import access
 

@@ -10,10 +10,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nemesis.schedule import Schedule
-from nemesis.shrink.candidate import Trial
 from nemesis.shrink.reductions import Evidence
+from nemesis.shrink.runs import Shrunk, Trial
 from nemesis.shrink.search import Shrink
-from nemesis.shrink.shrunk import Shrunk
 from pytest_kafkacheck import isolate, kill, loss, pause, reset
 
 BOOT = 15.0

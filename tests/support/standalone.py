@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyspark
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 
 HOME = Path(pyspark.__file__).parent
 UP_WITHIN = 90.0

@@ -26,9 +26,8 @@ from workloads.admin import Admin
 from workloads.clients import administration
 from workloads.clients.connection import Address
 from workloads.conformance import check_workload
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.roles import administrator as role
 from workloads.roles.administrator import Administrator
 from workloads.roles.context import WorkerContext

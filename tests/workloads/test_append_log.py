@@ -12,7 +12,7 @@ import pytest
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.promises import PROMISES
 from workloads.append_log import AppendLog
-from workloads.topic_names import short_topics
+from workloads.workload import short_topics
 
 
 @pytest.mark.parametrize(

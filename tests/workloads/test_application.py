@@ -308,7 +308,7 @@ def _runs(process: int) -> bool:
 
 
 def test_the_command_that_binds_it_to_its_parent_ends_where_the_parent_is_gone() -> None:
-    file = str(Path(ROOT) / "workloads" / "workers" / "bound_command.py")
+    file = str(Path(ROOT) / "workloads" / "workers" / "parent_death.py")
     ended = subprocess.run(
         [sys.executable, "-I", "-S", file, "1", "", "echo", "x"], capture_output=True, text=True
     )

@@ -13,9 +13,9 @@ from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
 
 from tests.support.attempt_patches import attempt_patches
+from workloads.clients.kafka_python import attempts
+from workloads.clients.kafka_python.attempts import SendFailed, attempts_of
 from workloads.clients.outcome import Attempt
-from workloads.clients.patches import attempts
-from workloads.clients.patches.attempts import SendFailed, attempts_of
 
 LOG = TopicPartition("t", 0)
 

@@ -18,8 +18,7 @@ from workloads.clients.protocol import Log
 from workloads.conformance import check_workload
 from workloads.payload import amount_of
 from workloads.roles.context import WorkerContext
-from workloads.roles.transact import Transactor
-from workloads.roles.transfer import MOST, transfers
+from workloads.roles.transact import LARGEST_AMOUNT, Transactor, transfers
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ def test_each_transfer_is_a_debit_and_a_credit_of_another_account(context: Worke
         for debited, credited in zip(logs[::2], logs[1::2], strict=True):
             assert debited != credited
         for debit, credit in zip(amounts[::2], amounts[1::2], strict=True):
-            assert -MOST <= debit < 0
+            assert -LARGEST_AMOUNT <= debit < 0
             assert credit == -debit
     assert sizes.keys() == {2, 4, 6}
     assert accounts == set(context.logs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workloads.workers.client_log import PER_SECOND, log_to_stderr
+from workloads.workers.main import PER_SECOND, log_to_stderr
 
 SENDER = logging.getLogger("kafka.producer.sender")
 STORM = 5000

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.history.columns import Columns
+from workloads.history.writer import Columns
 
 SCHEMA = pa.schema([("run", pa.string()), ("op", pa.int64()), ("final", pa.bool_()), ("node", pa.int32())])
 VALUES: dict[str, st.SearchStrategy[Any]] = {

@@ -13,10 +13,10 @@ import pytest
 
 from tests.support import fake_client
 from tests.support.fake_client import FLAWS
-from workloads.clients.client_failure import ClientFailure
 from workloads.clients.command import process as processes
 from workloads.clients.command.library import CommandLibrary, introduce
 from workloads.clients.command.messages import Moved, Refusal
+from workloads.clients.command.process import ClientFailure
 from workloads.clients.connection import Address
 from workloads.clients.outcome import NOT_WRITTEN, REFUSED
 from workloads.clients.protocol import OUTSIDE, Completion, Ending, MemberEvent, Polled
@@ -118,7 +118,7 @@ def test_an_error_fails_a_send_only_if_nothing_was_written(make: Make) -> None:
 def test_the_outcome_table_has_the_same_errors_in_kafkas_names() -> None:
     import kafka.errors
 
-    from workloads.clients.command.outcome import REFUSED as names
+    from workloads.clients.command.producer import REFUSED as names
 
     differently = {"MESSAGE_SIZE_TOO_LARGE": "MESSAGE_TOO_LARGE", "INVALID_TOPIC": "INVALID_TOPIC_EXCEPTION"}
     classes = [*REFUSED, *(name for name, origin in NOT_WRITTEN.items() if origin == "broker")]

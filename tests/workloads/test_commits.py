@@ -12,17 +12,16 @@ from typing import Any
 
 import pytest
 
-from workloads.commits import Commits
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS, RECORDS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.history.writer import Writer
+from workloads.recording import Commits
 
 MEMBER = """
 import sys, time
 from pathlib import Path
 from workloads.clients.protocol import Polled
-from workloads.commits import Commits
+from workloads.recording import Commits
 from workloads.history.writer import Writer
 from workloads.payload import encode
 from workloads.recording import Records

@@ -14,12 +14,12 @@ from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Log
 from workloads.compacted import Compacted
 from workloads.conformance import check_workload
-from workloads.history.reader import read
 from workloads.history.schema import TABLES
+from workloads.history.segments import read
 from workloads.keys import Keyed
 from workloads.payload import decode
 from workloads.roles.context import WorkerContext
-from workloads.roles.write_keys import Keys, write_keys
+from workloads.roles.producer import Keys, write_keys
 
 
 def keys(**options: Any) -> Keys:

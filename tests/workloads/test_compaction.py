@@ -17,10 +17,10 @@ import pytest
 from histories import Shape, write_compacted, write_segments
 
 from workloads.history.compaction import compact as compact_module
-from workloads.history.compaction import external_sort, sorting
+from workloads.history.compaction import sorting
 from workloads.history.compaction.compact import compact
 from workloads.history.compaction.sorting import in_order
-from workloads.history.layout import bucket, file_name
+from workloads.history.parquet import bucket, file_name
 from workloads.history.segments import segment, segments
 from workloads.history.writer import Writer
 
@@ -106,7 +106,7 @@ def test_a_failure_in_any_step_is_raised_and_leaves_no_thread_and_no_partial_tab
     steps: dict[str, tuple[Any, str]] = {
         "read": (compact_module, "with_bucket"),
         "sorted": (sorting, "_packed"),
-        "spilled": (external_sort.Runs, "add"),
+        "spilled": (sorting.Runs, "add"),
         "merged": (compact_module, "joined"),
         "encoded": (pq.ParquetWriter, "write_table"),
     }
@@ -120,7 +120,7 @@ def test_a_failure_in_any_step_is_raised_and_leaves_no_thread_and_no_partial_tab
 
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, fails)
-        patch.setattr(external_sort, "PIECES", 1000)
+        patch.setattr(sorting, "PIECES", 1000)
         with pytest.raises(type(failure)) as raised:
             compact(tmp_path, memory=700_000, large=0)
     assert raised.value is failure
@@ -135,7 +135,7 @@ def test_a_failure_in_any_step_is_raised_and_leaves_no_thread_and_no_partial_tab
 def test_files_do_not_depend_on_how_rows_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for name, memory, pieces in (("whole", 1 << 30, 1), ("few", 3_000_000, 2), ("many", 300_000, 1000)):
-        monkeypatch.setattr(external_sort, "PIECES", pieces)
+        monkeypatch.setattr(sorting, "PIECES", pieces)
         write_segments(SHAPE, tmp_path / name)
         compact(tmp_path / name, memory=memory, large=0)
         files = sorted((tmp_path / name / "history" / "records").iterdir())

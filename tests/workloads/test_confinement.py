@@ -19,7 +19,7 @@ from workloads.applications.confinement import NO_LIMIT, Confinement, why_not
 from workloads.applications.control_group import ControlGroup, Unavailable
 from workloads.applications.packet_gate import PacketGate, Way, peers
 
-BOUND = Path(__file__).parents[2] / "workloads" / "workers" / "bound_command.py"
+BOUND = Path(__file__).parents[2] / "workloads" / "workers" / "parent_death.py"
 
 Confine = Callable[..., Confinement]
 Run = Callable[..., "subprocess.Popen[str]"]

@@ -10,8 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.support.mock_cluster import PRODUCE, MockCluster, mock_cluster
-from workloads.clients.confluent.outcome import NOT_QUEUED, of_refusal, of_report
-from workloads.clients.confluent.producer import ConfluentProducer
+from workloads.clients.confluent.producer import NOT_QUEUED, ConfluentProducer, of_refusal, of_report
 from workloads.clients.outcome import Acks, Outcome
 from workloads.clients.protocol import Completion
 

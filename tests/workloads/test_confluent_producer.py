@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from tests.support.mock_cluster import PRODUCE, MockCluster, mock_cluster
 from tests.support.real_cluster import wait_until
-from workloads.clients import asked_epochs as epochs
+from workloads.clients import epochs
 from workloads.clients.confluent import producer as producers
 from workloads.clients.confluent.producer import ConfluentProducer, check_setting
 from workloads.clients.connection import Address

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from workloads.clients.connection import Address, Connection
 from workloads.clients.network_gate import GATE
 

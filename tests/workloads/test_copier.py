@@ -13,9 +13,8 @@ import pytest
 
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Ending, Log, MemberEvent, Polled
-from workloads.history.reader import read
 from workloads.history.schema import TABLES
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.payload import encode, source_of
 from workloads.roles import copier
 from workloads.roles.context import WorkerContext

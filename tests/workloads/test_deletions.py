@@ -13,13 +13,11 @@ import pytest
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, LATEST
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
-from workloads.roles import administrator, deletions
-from workloads.roles.administrator import Administrator
+from workloads.history.segments import read, segments
+from workloads.roles import administrator
+from workloads.roles.administrator import Administrator, Deletions
 from workloads.roles.context import WorkerContext
-from workloads.roles.deletions import Deletions
 
 LOG = ("t", 1)
 
@@ -33,7 +31,7 @@ class FakeLeaders:
         self.start, self.end, self.of = start, end, leader
 
     def offset(self, log: Log, *, at: int = LATEST, limit: float) -> int:
-        assert (log, limit) == (LOG, deletions.LIMIT)
+        assert (log, limit) == (LOG, administrator.OFFSET_LIMIT)
         if self.end < 0:
             raise TimeoutError
         return self.start if at == EARLIEST else self.end
@@ -85,11 +83,11 @@ def delete(
     sent = []
 
     def ask(address: Address, request: Any, *, timeout: float) -> Any:
-        assert timeout == deletions.TIMEOUT
+        assert timeout == administrator.TIMEOUT
         sent.append({"address": address, "request": request, "rows": rows_on_disk(context)})
         return answer(address, request)
 
-    monkeypatch.setattr(deletions, "ask", ask)
+    monkeypatch.setattr(administrator, "ask", ask)
     Deletions(context, leaders).delete(LOG, share)  # type: ignore[arg-type]
     return sent
 
@@ -113,7 +111,7 @@ def test_the_request_is_on_disk_before_it_is_sent_to_the_leader(
     (topic,) = sent["request"].topics
     (partition,) = topic.partitions
     assert (topic.name, partition.partition_index, partition.offset) == ("t", 1, 40)
-    assert sent["request"].timeout_ms < deletions.TIMEOUT * 1000
+    assert sent["request"].timeout_ms < administrator.TIMEOUT * 1000
 
 
 @pytest.mark.parametrize(

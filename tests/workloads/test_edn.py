@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.history.jepsen.edn import EdnError, elements
-from workloads.history.jepsen.edn_writer import dumps
+from workloads.history.jepsen.edn import EdnError, dumps, elements
 
 TEXT = r"""; a comment {
 [#jepsen.history.Op{:index 0, :type :invoke, :f :txn, :value [[:poll] [:send 3 -7]], :error nil}

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from workloads.clients.protocol import Log, LostPosition, Polled
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.roles.context import WorkerContext
 from workloads.roles.final_read import read_finally

@@ -10,9 +10,9 @@ import pytest
 from workloads.clients import requests
 from workloads.clients.connection import Address
 from workloads.clients.requests import Leadership
-from workloads.roles import follower_racks
+from workloads.roles import session
 from workloads.roles.context import WorkerContext
-from workloads.roles.follower_racks import FollowerRacks
+from workloads.roles.session import FollowerRacks
 
 LOG = ("t", 0)
 
@@ -77,7 +77,7 @@ def test_racks_of_followers_take_turns(context: Any, monkeypatch: pytest.MonkeyP
 def test_it_waits_for_a_follower_in_sync_in_another_rack(
     context: Any, monkeypatch: pytest.MonkeyPatch, not_yet: Leadership | None
 ) -> None:
-    monkeypatch.setattr(follower_racks, "PAUSE", 0.01)
+    monkeypatch.setattr(session, "ASK_AGAIN", 0.01)
     answer(monkeypatch, {1: "a", 2: "b", 4: "b"}, not_yet, not_yet, not_yet, Leadership(2, 1, (1, 2)))
     assert FollowerRacks(cast(WorkerContext, context)).choose(LOG) == "a"
 
@@ -97,6 +97,6 @@ def test_brokers_without_racks_are_refused(context: Any, monkeypatch: pytest.Mon
 
 def test_brokers_that_do_not_answer_are_an_error(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch, None, None)
-    monkeypatch.setattr(follower_racks, "START_LIMIT", 0)
+    monkeypatch.setattr(session, "START_LIMIT", 0)
     with pytest.raises(TimeoutError, match="no broker named the racks within 0 s"):
         FollowerRacks(cast(WorkerContext, context))

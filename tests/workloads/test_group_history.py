@@ -10,11 +10,10 @@ from kafka.protocol.consumer import ConsumerProtocolAssignment
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from tests.support.offsets_topic import fetched, key, text
-from workloads.clients.group_history import Commit, Membership, group_history
-from workloads.clients.group_members import GroupMember
-from workloads.clients.log_batches import decoded, log_batches
-from workloads.roles.group_record import agrees
-from workloads.roles.group_watch import Sample
+from workloads.clients.described_groups import GroupMember
+from workloads.clients.group_log import Commit, Membership, group_history
+from workloads.clients.requests import decoded, log_batches
+from workloads.roles.group_watch import Sample, agrees
 
 MINE, LOG = "mine-r1", ("s-r1", 2)
 

@@ -12,7 +12,7 @@ from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer import ConsumerProtocolAssignment, OffsetFetchRequest
 from kafka.protocol.metadata import ApiVersionsRequest, FindCoordinatorRequest
 
-from workloads.clients.messages.consumer_group_describe import (
+from workloads.clients.messages.describe_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )

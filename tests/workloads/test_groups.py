@@ -17,8 +17,8 @@ from pytest_kafkacheck.errors import UsageError
 from workloads.conformance import check_workload
 from workloads.copying import Copy
 from workloads.groups import Groups
-from workloads.roles import attendance
-from workloads.roles.attendance import Attendance
+from workloads.roles import member
+from workloads.roles.member import Attendance
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_smaller_workloads_name_what_was_left_out() -> None:
 
 
 def test_the_example_of_attendance_holds() -> None:
-    assert doctest.testmod(attendance).failed == 0
+    assert doctest.testmod(member).failed == 0
 
 
 @pytest.mark.parametrize("members", [1, 2, 5])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from workloads.roles import haste as module
-from workloads.roles.haste import FAST, LASTING, Haste
+from workloads.roles import probe
+from workloads.roles.probe import FAST, LASTING, Haste
 
 ROW = {"leader": 1, "leader_epoch": 4, "isr": [1, 2], "high_watermark": 9}
 
@@ -15,7 +15,7 @@ ROW = {"leader": 1, "leader_epoch": 4, "isr": [1, 2], "high_watermark": 9}
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     clock = [100.0]
-    monkeypatch.setattr(module, "time", type("Clock", (), {"monotonic": lambda: clock[0]}))
+    monkeypatch.setattr(probe, "time", type("Clock", (), {"monotonic": lambda: clock[0]}))
     return clock
 
 

@@ -20,10 +20,9 @@ from tests.support.repetitions import repetitions
 from workloads.history import row_copy
 from workloads.history.compaction import compact as compaction
 from workloads.history.compaction.compact import compact
-from workloads.history.compaction.external_sort import Runs
-from workloads.history.reader import read
+from workloads.history.compaction.sorting import Runs
 from workloads.history.schema import FORMAT, OBSERVATIONS, OPERATIONS, RECORDS, TABLES
-from workloads.history.segments import segment, segments
+from workloads.history.segments import read, segment, segments
 from workloads.history.writer import Writer
 
 Columns = dict[str, Any]

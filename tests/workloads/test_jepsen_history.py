@@ -68,7 +68,7 @@ EDN = """{:type :invoke, :f :txn, :process 3, :time 5, :index 0, :value [[:send 
 )
 @pytest.mark.parametrize("piece", [7, 1 << 18])
 def test_both_notations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, piece: int) -> None:
-    monkeypatch.setattr("workloads.history.jepsen.stream.PIECE", piece)
+    monkeypatch.setattr("workloads.history.jepsen.operations.PIECE", piece)
     file = tmp_path / "history"
     file.write_text(text)
     assert list(read(file)) == READ

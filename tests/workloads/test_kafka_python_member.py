@@ -13,10 +13,9 @@ from kafka import TopicPartition
 from kafka.consumer.subscription_state import SubscriptionState
 
 from workloads.clients.connection import Address
-from workloads.clients.kafka_python import connectivity
+from workloads.clients.kafka_python import consumer
 from workloads.clients.kafka_python import member as members
-from workloads.clients.kafka_python.member import KafkaPythonMember
-from workloads.clients.kafka_python.member_settings import member_settings
+from workloads.clients.kafka_python.member import KafkaPythonMember, member_settings
 from workloads.clients.library import library
 from workloads.clients.protocol import Ending
 
@@ -150,7 +149,7 @@ def test_a_member_without_the_brokers_that_it_knows_joins_by_others(
     script: deque[Any], monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     """See test_kafka_python_stranded.py."""
-    monkeypatch.setattr(connectivity, "LIMIT", 0.0)
+    monkeypatch.setattr(consumer, "STRANDED_LIMIT", 0.0)
     one = joined()
     one.poll(0.01)
     assert len(FakeConsumer.made) == 1

@@ -14,9 +14,9 @@ from kafka.producer.future import FutureProduceResult, FutureRecordMetadata
 from tests.support.fake_metadata import FakeCluster
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python import producer as producers
+from workloads.clients.kafka_python.attempts import SendFailed
 from workloads.clients.kafka_python.producer import FAILED_ROUNDS, KafkaPythonProducer, close_producer
 from workloads.clients.outcome import Attempts
-from workloads.clients.patches.attempts import SendFailed
 
 LOG = ("t", 0)
 OTHER = ("t", 1)

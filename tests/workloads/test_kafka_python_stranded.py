@@ -14,7 +14,7 @@ import pytest
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import MockCluster, mock_cluster
 from tests.support.older_requests import begin_with_older_requests
-from workloads.clients.kafka_python import connectivity
+from workloads.clients.kafka_python import consumer
 from workloads.clients.kafka_python import producer as producers
 from workloads.clients.library import library
 from workloads.roles.context import WorkerContext
@@ -61,7 +61,7 @@ def switch(clusters: tuple[MockCluster, MockCluster]) -> None:
 def test_a_consumer_goes_on_where_it_was(
     clusters: tuple[MockCluster, MockCluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connectivity, "LIMIT", 1.0)
+    monkeypatch.setattr(consumer, "STRANDED_LIMIT", 1.0)
     first, second = clusters
     addresses = [*first.bootstrap, *second.bootstrap]
     write(first, 3)

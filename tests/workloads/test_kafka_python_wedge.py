@@ -15,9 +15,8 @@ from tests.support.mock_cluster import API_VERSION, MockCluster, mock_cluster
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.producer import STALL
 from workloads.clients.protocol import Completion
-from workloads.history.reader import read
 from workloads.history.schema import TABLES
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.roles.context import WorkerContext
 from workloads.roles.sending import Sending
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.mock_cluster import MockCluster, mock_cluster
-from workloads.clients.kafka_python.records import to_polled
+from workloads.clients.kafka_python.consumer import to_polled
 from workloads.clients.library import library
 from workloads.clients.protocol import Polled
 from workloads.keys import HEADER, Keyed, from_wire, to_wire

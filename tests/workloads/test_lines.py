@@ -12,13 +12,12 @@ import pytest
 
 from tests.support.json_lines import final_read, poll, send, write_lines
 from workloads.history import schema
-from workloads.history.lines import types
+from workloads.history.lines import fields
 from workloads.history.lines.export import export_lines
-from workloads.history.lines.fields import Field, Kind
+from workloads.history.lines.fields import Field, Kind, Type
 from workloads.history.lines.imports import Imported, import_lines, sent_lines
 from workloads.history.lines.kinds import KINDS, RECORD
 from workloads.history.lines.parse import RECORD_FIELDS, BadLines
-from workloads.history.lines.types import Type
 from workloads.history.schema import HARNESS, NEMESIS, VALUE_BITS
 
 NS = {"kafkacheck_history": 1, "unit": "ns"}
@@ -34,24 +33,24 @@ def imported(tmp_path: Path, *rows: Any, header: Any = None) -> tuple[Imported, 
 def example(of: Type) -> Any:
     """A value of the type that its absence does not equal."""
     known = {
-        types.TIME: 50,
-        types.TEXT: "some text",
-        types.NAME: "a-name",
-        types.BOOLEAN: True,
-        types.OBJECT: {"cleanup.policy": "delete"},
-        types.ANY: [[1], [2, 3]],
-        types.SECONDS: 1.5,
-        types.MILLISECONDS: -5,
-        types.LOCK: 15_000_000_000,
-        types.SETTINGS: {"cleanup.policy": "delete"},
-        types.CHANGES: {"retention.ms": "60000", "cleanup.policy": None},
-        types.TOKEN: 7,
-        types.SPANS: {"possibly": [1, 2], "surely": [1, 2]},
-        types.COUNT: 3,
-        types.OFFSET: 4,
-        types.INTEGER: 5,
-        types.SMALL: 6,
-        types.NODE: 2,
+        fields.TIME: 50,
+        fields.TEXT: "some text",
+        fields.NAME: "a-name",
+        fields.BOOLEAN: True,
+        fields.OBJECT: {"cleanup.policy": "delete"},
+        fields.ANY: [[1], [2, 3]],
+        fields.SECONDS: 1.5,
+        fields.MILLISECONDS: -5,
+        fields.LOCK: 15_000_000_000,
+        fields.SETTINGS: {"cleanup.policy": "delete"},
+        fields.CHANGES: {"retention.ms": "60000", "cleanup.policy": None},
+        fields.TOKEN: 7,
+        fields.SPANS: {"possibly": [1, 2], "surely": [1, 2]},
+        fields.COUNT: 3,
+        fields.OFFSET: 4,
+        fields.INTEGER: 5,
+        fields.SMALL: 6,
+        fields.NODE: 2,
     }
     if of in known:
         return known[of]
@@ -367,7 +366,7 @@ def test_every_time_and_duration_has_the_unit_of_line_1(tmp_path: Path, kind: Ki
 
 def in_ns(field: Field | None, value: Any, factor: int) -> Any:
     """A value in us, in a unit that is so many times as small if it is a time."""
-    if field is None or field.type not in (types.TIME, types.LOCK, types.SPANS):
+    if field is None or field.type not in (fields.TIME, fields.LOCK, fields.SPANS):
         return value
     if isinstance(value, dict):
         return {name: [each * factor for each in span] for name, span in value.items()}

@@ -14,8 +14,8 @@ from workloads.append_log import AppendLog
 from workloads.compacted import Compacted
 from workloads.conformance import check_workload
 from workloads.load import drawn_logs, drawn_sizes, highest, largest, rates_by_phase
-from workloads.roles import pace
-from workloads.roles.pace import Paces
+from workloads.roles import producer
+from workloads.roles.producer import Paces
 from workloads.stored import from_json, to_json
 
 LOGS = [("t", number) for number in range(4)]
@@ -48,7 +48,7 @@ def test_a_phase_has_its_rate_and_leaves_out_what_an_earlier_one_did_not_send(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(pace.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(producer.time, "monotonic", lambda: now[0])
     context = Context()
     paces = Paces(context, {"start": 10, "steady": 100, "recovery": None})  # type: ignore[arg-type]
     now[0] = 0.5

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS, RECORDS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.roles.context import WorkerContext
-from workloads.roles.membership import Membership
+from workloads.roles.member import Membership
 
 LOG = ("t", 0)
 

@@ -13,9 +13,8 @@ from tests.workloads.test_transactions import rows
 from workloads.clients.kafka_python.outputs import Output
 from workloads.clients.protocol import Log
 from workloads.reference import NotLoadable
-from workloads.roles import output_audit, output_wait
-from workloads.roles.context import WorkerContext
-from workloads.roles.output_source import (
+from workloads.roles import application_output, output_audit
+from workloads.roles.application_output import (
     UNNAMED,
     OutputSource,
     Sender,
@@ -23,6 +22,7 @@ from workloads.roles.output_source import (
     UnknownIdentity,
     excerpt,
 )
+from workloads.roles.context import WorkerContext
 
 SOURCE, SINK = ("s-r", 0), ("o-r", 0)
 OPTIONS = {
@@ -128,7 +128,7 @@ class World:
         monkeypatch.setattr(self.context.gone, "wait", lambda _: False)
         self._monkeypatch = monkeypatch
         monkeypatch.setattr(output_audit, "record_group_log", lambda *_, **__: None)
-        for module in (output_wait, output_audit):
+        for module in (application_output, output_audit):
             monkeypatch.setattr(module.time, "monotonic", self._monotonic)
 
     def _monotonic(self) -> float:
@@ -141,7 +141,7 @@ class World:
                 raise source
             return source
 
-        for module in (output_wait, output_audit):
+        for module in (application_output, output_audit):
             self._monkeypatch.setattr(module, "OutputSource", made)
         return source  # type: ignore[no-any-return]
 
@@ -162,34 +162,36 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def test_it_waits_for_an_output_of_each_input_and_then_for_a_short_quiet(world: World) -> None:
     source = world.has(FakeSource([[output(0)], *[[]] * 20, [output(1, b"2")]]))
-    output_wait.wait_for_outputs(world.context)
+    application_output.wait_for_outputs(world.context)
     assert source.made.closed
-    assert 21 * 0.2 + output_wait.SHORT_QUIET <= world.now < 21 * 0.2 + output_wait.SHORT_QUIET + 2
+    assert (
+        21 * 0.2 + application_output.SHORT_QUIET <= world.now < 21 * 0.2 + application_output.SHORT_QUIET + 2
+    )
     assert world.problems == []
 
 
 def test_an_input_may_come_late_as_long_as_the_output_was_not_quiet_for_long(world: World) -> None:
     world.has(FakeSource([[output(0)]]))
-    output_wait.wait_for_outputs(world.context)
+    application_output.wait_for_outputs(world.context)
     assert OPTIONS["quiet"] < world.now < OPTIONS["quiet"] + 2  # type: ignore[operator]
     assert world.problems == []
 
 
 def test_a_group_that_has_committed_everything_makes_nothing_more(world: World) -> None:
     world.has(FakeSource([[output(0)]], has_passed=True))
-    output_wait.wait_for_outputs(world.context)
-    assert world.now < output_wait.SHORT_QUIET + output_wait.ASK_AGAIN + 2
+    application_output.wait_for_outputs(world.context)
+    assert world.now < application_output.SHORT_QUIET + application_output.ASK_AGAIN + 2
 
 
 def test_what_names_no_input_is_no_output_of_one(world: World) -> None:
     world.has(FakeSource([[output(0), output(1, b"-1")]]))
-    output_wait.wait_for_outputs(world.context)
+    application_output.wait_for_outputs(world.context)
     assert world.now > OPTIONS["quiet"]  # type: ignore[operator]
 
 
 def test_an_output_that_is_never_quiet_is_a_problem(world: World) -> None:
     world.has(FakeSource([[output(at)] for at in range(1000)]))
-    output_wait.wait_for_outputs(world.context)
+    application_output.wait_for_outputs(world.context)
     (problem,) = world.problems
     assert problem.startswith("The output o-r was not quiet 60 s after the last input: it had ")
     assert "records that name 1 of 2 inputs" in problem
@@ -197,7 +199,7 @@ def test_an_output_that_is_never_quiet_is_a_problem(world: World) -> None:
 
 def test_aggregates_that_are_never_quiet_name_no_inputs(world: World) -> None:
     world.has(FakeSource([[output(at, b"")] for at in range(1000)], aggregate=no_answer))
-    output_wait.wait_for_outputs(world.context)
+    application_output.wait_for_outputs(world.context)
     (problem,) = world.problems
     assert " records, and the application went on writing" in problem
 
@@ -205,7 +207,7 @@ def test_aggregates_that_are_never_quiet_name_no_inputs(world: World) -> None:
 @pytest.mark.parametrize("source", [NotLoadable("x"), FakeSource([[output(0, b"bad")]])])
 def test_a_function_that_fails_ends_the_wait_and_is_reported_once(world: World, source: Any) -> None:
     world.has(source)
-    output_wait.wait_for_outputs(world.context)
+    application_output.wait_for_outputs(world.context)
     assert world.problems == []
 
 

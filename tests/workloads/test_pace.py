@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workloads.roles.pace import Pace
-from workloads.roles.producer import CHUNK, IN_FLIGHT, limits
+from workloads.roles.producer import CHUNK, IN_FLIGHT, Pace, limits
 
 
 def test_a_pace_makes_up_for_one_second_at_most() -> None:

@@ -16,11 +16,10 @@ import pytest
 
 from pytest_kafkacheck.experiment.clients import WorkerClients
 from tests.support.real_cluster import wait_until
-from workloads.applications import control_group
+from workloads.applications import confinement, control_group
 from workloads.applications.confinement import why_not
 from workloads.applications.control_group import Unavailable
 from workloads.clients.connection import Address
-from workloads.workers import packet_cuts
 from workloads.workers.pool import WorkerPool
 from workloads.workers.process import WorkerProcess
 from workloads.workload import WorkerRole, WorkerSpec
@@ -184,7 +183,7 @@ def test_a_worker_without_a_control_group_works_and_says_why(
     def refuse(*_: object) -> None:
         raise error
 
-    where = control_group if isinstance(error, Unavailable) else packet_cuts.Path
+    where = control_group if isinstance(error, Unavailable) else confinement.Path
     monkeypatch.setattr(where, "_make" if where is control_group else "write_text", refuse)
     with pool(tmp_path, brokers, WorkerSpec(role=TALKER, process=0)) as workers:
         (worker,) = workers.workers.values()

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from workloads.history.compaction.prefetch import prefetched
+from workloads.history.compaction.compact import prefetched
 
 
 def threads() -> list[str]:

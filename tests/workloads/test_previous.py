@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.repetitions import repetitions
-from workloads.history.compaction.order import GROUP, with_previous
+from workloads.history.compaction.sorted_records import GROUP, with_previous
 from workloads.history.schema import RECORDS
 
 

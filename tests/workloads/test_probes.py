@@ -16,18 +16,15 @@ from workloads import probes
 from workloads.clients import requests
 from workloads.clients.protocol import Log
 from workloads.clients.requests import Leadership, Quorum, Watermarks
-from workloads.history.reader import read
 from workloads.history.schema import OBSERVATIONS
-from workloads.history.segments import segment
+from workloads.history.segments import read, segment
 from workloads.history.writer import Writer
 from workloads.probes import quorum
 from workloads.probes.partition import PartitionProbe
 from workloads.probes.probe import Source, all_probes
 from workloads.probes.quorum import QuorumProbe
 from workloads.roles import probe as role
-from workloads.roles.haste import Haste
-from workloads.roles.probe import samplers
-from workloads.roles.smallest_isr import Isr, SmallestIsr
+from workloads.roles.probe import Haste, Isr, SmallestIsr, samplers
 
 LOG, OTHER = ("t", 0), ("t", 1)
 

@@ -21,15 +21,12 @@ from workloads.clients.command.share import CommandShare
 from workloads.clients.libraries.kafka_python import LIBRARY
 from workloads.clients.protocol import Acknowledgement, Delivered, Ending, Log, ShareProgress
 from workloads.conformance import check_workload
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.history.writer import Writer
 from workloads.payload import encode
 from workloads.queue import Queue
-from workloads.roles.queue_audit import QueueAudit
-from workloads.roles.share_consumer import consume
-from workloads.roles.sharing import Sharing
+from workloads.roles.share_group import QueueAudit, Sharing, consume
 
 CLIENT = "command:java -jar client.jar"
 SHARE = {"batch": 10, "lock": 2.0, "auto_offset_reset": "latest"}
@@ -234,13 +231,13 @@ def test_the_auditor_accepts_what_is_left_and_records_the_end(
     reports: Any,
     expected: Any,
 ) -> None:
-    monkeypatch.setattr("workloads.roles.queue_audit.LEAST_LIMIT", -7.5)
-    monkeypatch.setattr("workloads.roles.queue_audit.ASK_AGAIN", 0)
+    monkeypatch.setattr("workloads.roles.share_group.LEAST_LIMIT", -7.5)
+    monkeypatch.setattr("workloads.roles.share_group.ASK_AGAIN", 0)
     ends = {LOG: 10, OTHER: 20, ADDED: 7, EMPTY: 0}
     leaders = SimpleNamespace(offset=lambda log, **_: ends[log], logs=(), refresh=lambda: None)
     known = {log for each in reports for log in each}
     leaders.refresh = lambda: vars(leaders).update(logs=(*(known & {ADDED, EMPTY}),))
-    monkeypatch.setattr("workloads.roles.queue_audit.Leaders", lambda *_, **__: leaders)
+    monkeypatch.setattr("workloads.roles.share_group.Leaders", lambda *_, **__: leaders)
     fake = FakeShare(tmp_path, [[], [delivered(LOG, 9, 3)]], {})
     fake.reports = [{log: each for log, each in some.items() if each is not None} for some in reports]
     context = context_of(fake)

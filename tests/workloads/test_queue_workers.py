@@ -19,9 +19,8 @@ from tests.support.real_cluster import wait_until
 from workloads.clients.connection import Address
 from workloads.clients.library import library
 from workloads.clients.protocol import Acknowledgement
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.payload import decode
 from workloads.queue import CONSUMER, GROUP
 from workloads.workers.process import WorkerProcess

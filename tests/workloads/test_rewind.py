@@ -15,9 +15,8 @@ import pytest
 from analyzers.verdict.promises import PROMISES
 from workloads.clients.protocol import Log, LostPosition, Polled
 from workloads.conformance import check_workload
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.rewind import Rewind
 from workloads.roles import rewinder as role

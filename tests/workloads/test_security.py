@@ -21,8 +21,7 @@ from kafka.net.selector import NetworkSelector
 from workloads.append_log import AppendLog
 from workloads.clients import requests
 from workloads.clients.connection import Address, Connection, ask
-from workloads.clients.kafka_python import access
-from workloads.clients.patches import connecting
+from workloads.clients.kafka_python import access, settings
 from workloads.clients.security import Security
 
 SASL = {"mechanism": "PLAIN", "username": "me", "password": "geheim"}
@@ -163,7 +162,7 @@ def test_a_handshake_without_an_answer_ends_in_time(ca: trustme.CA, serve: Serve
 def test_a_handshake_of_the_library_ends_in_time(
     ca: trustme.CA, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "LIMIT", 0.2)
+    monkeypatch.setattr(settings, "LIMIT", 0.2)
     address = serve(silent)._replace(security=Security(protocol="SSL", ca=pem(ca.cert_pem)))
     # What a client has inside: a client itself cannot be closed when its constructor fails.
     net = NetworkSelector()

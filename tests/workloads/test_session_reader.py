@@ -15,15 +15,13 @@ from tests.workloads.test_leaders import BROKERS, LOG, FakeBrokers, epoch_is
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
 from workloads.clients.requests import Leadership
-from workloads.history.reader import read
 from workloads.history.schema import OPERATIONS
-from workloads.history.segments import segments
+from workloads.history.segments import read, segments
 from workloads.payload import encode
-from workloads.roles import session_reader
+from workloads.roles import session
 from workloads.roles.context import WorkerContext
-from workloads.roles.follower_racks import FollowerRacks
 from workloads.roles.sending import Sending
-from workloads.roles.session_reader import SessionReader
+from workloads.roles.session import FollowerRacks, SessionReader
 
 OTHER = ("t", 1)
 
@@ -97,7 +95,7 @@ class Harness:
         self.home = home
         self.script: deque[Step] = deque()
         self.consumers: list[FakeConsumer] = []
-        monkeypatch.setattr(session_reader, "starts", lambda _: {LOG: 0, OTHER: 0})
+        monkeypatch.setattr(session, "starts", lambda _: {LOG: 0, OTHER: 0})
         monkeypatch.setattr(self.context, "leaders", lambda: Leaders(BROKERS, ["t"], stop=threading.Event()))
         monkeypatch.setattr(self.context, "consumer", self._consumer)
 
@@ -122,7 +120,7 @@ class Harness:
 
 @pytest.fixture
 def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness]:
-    monkeypatch.setattr(session_reader, "READ_LIMIT", 0.6)
+    monkeypatch.setattr(session, "READ_LIMIT", 0.6)
     one = Harness(tmp_path, monkeypatch)
     yield one
     one.context.close()

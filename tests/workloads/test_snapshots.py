@@ -15,8 +15,7 @@ from tests.workloads.test_transactions import rows
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log, LostPosition, Polled
 from workloads.payload import encode
-from workloads.roles import audit as auditing
-from workloads.roles import snapshot_reader, snapshots
+from workloads.roles import snapshots
 from workloads.roles.context import WorkerContext
 from workloads.roles.snapshots import Snapshots
 
@@ -183,7 +182,7 @@ def test_a_reader_takes_snapshots_until_it_is_stopped(
 ) -> None:
     harness.consume(last=99, epoch=3)
     leaders = FakeLeaders({A: [1, 2, 3], B: [0, 0, 0]})
-    monkeypatch.setattr(snapshot_reader, "starts", lambda _: {A: 0, B: 0})
+    monkeypatch.setattr(snapshots, "starts", lambda _: {A: 0, B: 0})
     monkeypatch.setattr(harness.context, "leaders", lambda: leaders)
     harness.context.go.set()
     take = Snapshots.take
@@ -195,7 +194,7 @@ def test_a_reader_takes_snapshots_until_it_is_stopped(
         return taken
 
     monkeypatch.setattr(Snapshots, "take", take_three)
-    snapshot_reader.take_snapshots(harness.context)
+    snapshots.take_snapshots(harness.context)
     assert [read[:3] for read in harness.reads() if read[0] == 0] == [
         (0, 0, "ok"),
         (0, 1, "ok"),
@@ -207,10 +206,10 @@ def test_an_auditor_takes_one_snapshot_when_it_is_stopped(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness.consume(last=99, epoch=3)
-    monkeypatch.setattr(auditing, "Leaders", lambda *_, **__: FakeLeaders({A: [4], B: [3]}, start=3))
+    monkeypatch.setattr(snapshots, "Leaders", lambda *_, **__: FakeLeaders({A: [4], B: [3]}, start=3))
     harness.context.go.set()
     harness.context.stop.set()
-    auditing.audit(harness.context)
+    snapshots.audit(harness.context)
     assert harness.reads() == [(0, 0, "ok", 3, 4), (1, 0, "ok", 3, 3)]
 
 
@@ -224,10 +223,10 @@ def test_an_auditor_leaves_out_a_log_without_a_leader(
             return super().offset(log, **asked)
 
     harness.consume(last=99, epoch=3)
-    monkeypatch.setattr(auditing, "Leaders", lambda *_, **__: OneLeader({B: [2]}))
+    monkeypatch.setattr(snapshots, "Leaders", lambda *_, **__: OneLeader({B: [2]}))
     harness.context.go.set()
     harness.context.stop.set()
-    auditing.audit(harness.context)
+    snapshots.audit(harness.context)
     assert harness.reads() == [(1, 0, "ok", 0, 2)]
     assert harness.context.counts["logs not audited"] == 1
-    assert snapshots.ANSWER_LIMIT < auditing.LIMIT
+    assert snapshots.ANSWER_LIMIT < snapshots.AUDIT_LIMIT

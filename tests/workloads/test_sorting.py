@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.repetitions import repetitions
-from workloads.history.compaction.bucketing import with_bucket
-from workloads.history.compaction.external_sort import externally_sorted
-from workloads.history.compaction.sorting import in_order
-from workloads.history.layout import bucket
+from workloads.history.compaction.compact import with_bucket
+from workloads.history.compaction.sorting import externally_sorted, in_order
+from workloads.history.parquet import bucket
 
 SCHEMA = pa.schema(
     [("text", pa.string()), ("number", pa.int32()), ("large", pa.int64()), ("other", pa.string()), ("at", pa.int64())]

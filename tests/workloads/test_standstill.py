@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nemesis.wait import wait_until
-from workloads.workers.standstill import Standstill, State
+from nemesis.tasks import wait_until
+from workloads.workers.process import Standstill, State
 
 
 class Things(list[State]):

@@ -20,8 +20,10 @@ from kafka.protocol.consumer import ConsumerProtocolAssignment, OffsetFetchRespo
 
 from tests.support.offsets_topic import batch, ending_at, fetched, key, of_generation
 from tests.support.scripted_broker import ScriptedBroker, offsets_topic
-from workloads.clients.messages.consumer_group_describe import ConsumerGroupDescribeResponse
-from workloads.clients.messages.share_group_describe import ShareGroupDescribeResponse
+from workloads.clients.messages.describe_groups import (
+    ConsumerGroupDescribeResponse,
+    ShareGroupDescribeResponse,
+)
 from workloads.probes.eligible import EligibleProbe
 from workloads.probes.group_state import GroupStateProbe
 from workloads.probes.probe import Probe

@@ -11,9 +11,8 @@ import pytest
 from pytest_kafkacheck import Experiment, kill, recreate_topic
 from pytest_kafkacheck.errors import UsageError
 from workloads.copying import Copy
-from workloads.topic_names import short_topics
 from workloads.transactions import Transactions
-from workloads.workload import PROBE, Topic, WorkerSpec, Workload
+from workloads.workload import PROBE, Topic, WorkerSpec, Workload, short_topics
 
 
 @dataclass(frozen=True)

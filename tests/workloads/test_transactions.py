@@ -14,8 +14,8 @@ import pytest
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Ending
 from workloads.conformance import check_workload
-from workloads.history.reader import read
 from workloads.history.schema import TABLES
+from workloads.history.segments import read
 from workloads.roles import transactional_sending
 from workloads.roles.context import WorkerContext
 from workloads.roles.transact import Transactor

@@ -13,7 +13,7 @@ import pytest
 from benchmarks import soaked_day
 from benchmarks.soaked_day import Day
 from tests.support.segments import ManualClock, poll, record, seal, sealing_writer
-from workloads.history.live import events, lines, recent
+from workloads.history.live import lines, recent
 from workloads.history.live.lines import Lines, certain
 from workloads.history.live.window import LIMIT, Window
 from workloads.history.schema import HARNESS, RECORDS
@@ -265,7 +265,7 @@ def test_a_send_that_never_ends_is_not_waited_for_for_ever() -> None:
 
 def test_what_is_carried_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a soak with producers that take the place of others, and faults."""
-    for module, name in ((recent, "LONGEST"), (events, "LONGEST"), (lines, "LINE_SPAN")):
+    for module, name in ((recent, "LONGEST"), (lines, "LINE_SPAN")):
         monkeypatch.setattr(module, name, 600_000_000_000)
     monkeypatch.setattr(soaked_day, "ERA", 300)
     day = Day(tmp_path, rate=5, readers=1, partitions=2)

@@ -13,8 +13,7 @@ from kazoo.exceptions import ConnectionLoss, NoNodeError
 
 from tests.workloads.test_probes import Answers
 from workloads.clients import zookeeper_session
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 from workloads.clients.zookeeper_session import PATHS, Controller, Znode, ZooKeeperSession, controller
 from workloads.probes.controller import ControllerProbe
 from workloads.probes.controller_view import ControllerViewProbe

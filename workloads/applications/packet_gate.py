@@ -20,7 +20,9 @@ What the kernel sends for a socket that is gone, such as a reset, belongs to no 
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import socket
 import struct
 import threading
@@ -29,9 +31,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
-
-from workloads.applications import bpf
-from workloads.applications.bpf import instruction
 
 Way = Literal["in", "out"]
 
@@ -86,7 +85,7 @@ class PacketGate:
     def dropped(self) -> Mapping[Way, int]:
         """Packets that were dropped since it was closed, by their way; nothing while it is open."""
         with self._lock:
-            return {way: bpf.read_counter(counter) for way, counter in self._counters.items()}
+            return {way: read_counter(counter) for way, counter in self._counters.items()}
 
     def close(self) -> None:
         """Raises OSError."""
@@ -98,7 +97,7 @@ class PacketGate:
             try:
                 found = peers(self._brokers)
                 for way in self._ways:
-                    held.append(counter := bpf.create_counter())
+                    held.append(counter := create_counter())
                     counters[way] = counter
                     self._close_way(way, found, counter, held)
             except OSError:
@@ -109,15 +108,15 @@ class PacketGate:
     def _close_way(self, way: Way, found: Collection[Peer], counter: int, held: list[int]) -> None:
         held.append(group := _folder(self._group))
         if way == "in":
-            held.append(program := bpf.load(dropping(found, counter)))
-            held.append(bpf.attach(program, group, bpf.INGRESS))
+            held.append(program := load_program(dropping(found, counter)))
+            held.append(attach_program(program, group, INGRESS))
             return
         mark = zlib.crc32(self._group.name.encode()) or 1  # the same for all gates of the group
         held.append(root := _folder(hierarchy(self._group)))
-        held.append(program := bpf.load(dropping_marked({port for _, port in found}, counter, mark)))
-        held.append(bpf.attach(program, root, bpf.INGRESS))
-        held.append(program := bpf.load(marking(found, counter, mark)))
-        held.append(bpf.attach(program, group, bpf.EGRESS))
+        held.append(program := load_program(dropping_marked({port for _, port in found}, counter, mark)))
+        held.append(attach_program(program, root, INGRESS))
+        held.append(program := load_program(marking(found, counter, mark)))
+        held.append(attach_program(program, group, EGRESS))
 
     def open(self) -> None:
         with self._lock:
@@ -228,3 +227,74 @@ def _drop(counter: int) -> Iterator[bytes]:
     yield instruction(ADD_ATOMICALLY, 0, 1)
     yield instruction(MOVE, 0, value=DROP)
     yield instruction(EXIT)
+
+
+# Programs for the kernel's BPF machine, and the system call that loads them. The instruction set is that of the
+# kernel's Documentation/bpf/standardization/instruction-set.rst, the layouts are those of include/uapi/linux/bpf.h.
+# Written by hand, because a compiler or a library would be one more dependency for some twenty instructions.
+
+SYSTEM_CALLS = {"x86_64": 321, "aarch64": 280}
+"""Number of bpf(2) by machine."""
+
+MAP_CREATE, MAP_LOOKUP, PROGRAM_LOAD, LINK_CREATE = 0, 1, 5, 28
+"""Commands of bpf(2). Links need Linux 5.7."""
+
+ARRAY, OF_CGROUP = 2, 8
+"""Type of a map, and of a program that sees the packets of the sockets of a control group."""
+
+INGRESS, EGRESS = 0, 1
+
+LOG_BYTES = 1 << 16
+"""For the reasons for which the kernel refuses a program."""
+
+Instruction = bytes
+
+
+def instruction(code: int, target: int = 0, source: int = 0, offset: int = 0, value: int = 0) -> Instruction:
+    """target, source: numbers of registers. value: 32 bits, signed or not."""
+    return struct.pack("=BBhI", code, source << 4 | target, offset, value & 0xFFFF_FFFF)
+
+
+def create_counter() -> int:
+    """The descriptor of a map with one number of 64 bits. Raises OSError."""
+    return _call(MAP_CREATE, struct.pack("=IIII", ARRAY, 4, 8, 1))
+
+
+def read_counter(counter: int) -> int:
+    key, value = ctypes.c_uint32(0), ctypes.c_uint64(0)
+    _call(MAP_LOOKUP, struct.pack("=IIQQ", counter, 0, ctypes.addressof(key), ctypes.addressof(value)))
+    return value.value
+
+
+def load_program(instructions: Iterable[Instruction]) -> int:
+    """The descriptor of a program for control groups. Raises OSError, with the kernel's reason."""
+    text = b"".join(instructions)
+    code, licence = ctypes.create_string_buffer(text), ctypes.create_string_buffer(b"GPL")
+    log = ctypes.create_string_buffer(LOG_BYTES)
+    asked = struct.pack(
+        "=IIQQIIQ", OF_CGROUP, len(text) // 8, ctypes.addressof(code), ctypes.addressof(licence), 1, LOG_BYTES,
+        ctypes.addressof(log),
+    )  # fmt: skip
+    try:
+        return _call(PROGRAM_LOAD, asked)
+    except OSError as error:
+        said = log.value.decode(errors="replace").strip().splitlines()
+        raise OSError(error.errno, ": ".join([error.strerror or "", *said[-2:]])) from error
+
+
+def attach_program(program: int, group: int, direction: int) -> int:
+    """The descriptor of a link. The program is at work in the control group, a descriptor, until it is closed, as it
+    is when this process ends. Raises OSError."""
+    return _call(LINK_CREATE, struct.pack("=IIII", program, group, direction, 0))
+
+
+def _call(command: int, attributes: bytes) -> int:
+    number = SYSTEM_CALLS.get(platform.machine())
+    if number is None or platform.system() != "Linux":
+        raise OSError(f"no bpf system call is known for {platform.system()} on {platform.machine()}")
+    buffer = ctypes.create_string_buffer(attributes, 128)
+    result = int(ctypes.CDLL(None, use_errno=True).syscall(number, command, buffer, len(buffer)))
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return result

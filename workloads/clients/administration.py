@@ -1,4 +1,7 @@
-"""Changes of topics, and their description: requests to one broker, which forwards changes to the controller."""
+"""Changes of topics, their description, and the deletion of records: each is a request to one broker.
+
+A broker forwards changes to the controller. Records are deleted by the leader of their log.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from kafka.protocol.admin import (
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,
     CreateTopicsRequest,
+    DeleteRecordsRequest,
     DeleteTopicsRequest,
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
@@ -34,6 +38,14 @@ UNKNOWN_TOPIC = 3
 REFUSED = {17, 38, 39, 40, 42, 44}
 """Error codes: invalid topic, replication factor, assignment, config, request; policy violation. Others do not say
 that nothing happened: a broker that repeats a request gets an answer about what its first attempt did."""
+
+DELETION_TIMEOUT_MS = 1500
+"""For which the leader waits for its followers to remove the records as well."""
+
+DELETION_REFUSED = {1, 17, 29, 44}
+"""Error codes: offset out of range, invalid topic, not authorized, policy violation. The leader checks these before
+it removes anything. Others may come after the leader has removed the records, for example when it loses its
+leadership while it waits for a follower."""
 
 
 class Changed(NamedTuple):
@@ -162,3 +174,35 @@ def _changed(ask: Ask, request: Any, parts: Callable[[Any], Iterable[Any]]) -> C
     if not code:
         return Changed("ok")
     return Changed("fail" if code in REFUSED else "info", kafka.errors.for_code(code).__name__)
+
+
+class Deleted(NamedTuple):
+    """How a deletion ended: ``ok`` if the leader and its followers removed the records, ``fail`` if the leader
+    refused, ``info`` if that is unknown.
+
+    low_watermark  the lowest log start of all replicas after it; None unless ``ok``.
+    """
+
+    type: Type
+    low_watermark: int | None = None
+    error: str | None = None
+
+
+def delete_records(ask: Ask, log: Log, before: int) -> Deleted:
+    """Ask a broker, which should lead the log, to remove the records below the offset `before`."""
+    topic, number = log
+    Topic = DeleteRecordsRequest.DeleteRecordsTopic
+    partition = Topic.DeleteRecordsPartition(partition_index=number, offset=before)
+    request = DeleteRecordsRequest(
+        version=1, topics=[Topic(name=topic, partitions=[partition])], timeout_ms=DELETION_TIMEOUT_MS
+    )
+    try:
+        (answer,) = (each for topic in ask(request).topics for each in topic.partitions)
+    except OSError as error:
+        return Deleted("info", error=type(error).__name__)
+    if not answer.error_code:
+        return Deleted("ok", low_watermark=answer.low_watermark)
+    return Deleted(
+        "fail" if answer.error_code in DELETION_REFUSED else "info",
+        error=kafka.errors.for_code(answer.error_code).__name__,
+    )

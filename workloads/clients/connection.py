@@ -1,4 +1,4 @@
-"""One request to exactly one broker, with the protocol classes of kafka-python.
+"""One request to exactly one broker, with the protocol classes of kafka-python; and where servers listen.
 
 The library's clients choose the broker, retry, and cache. Probes, readiness checks and questions to a leader that may
 be isolated need the answer of one broker, or an error within a time limit. Nothing passes while this process is
@@ -10,7 +10,8 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -46,6 +47,15 @@ class Address(NamedTuple):
     def from_json(cls, data: Sequence[Any]) -> Address:
         host, port, *rest = data
         return cls(host, port, Security.from_json(rest[0]) if rest and rest[0] is not None else None)
+
+
+def common_security(addresses: Collection[Address]) -> Security | None:
+    """Of all of them: a client of a library connects to all brokers in the same way. Raises ValueError when they
+    differ."""
+    securities = {address.security for address in addresses}
+    if len(securities) > 1:
+        raise ValueError(f"brokers {', '.join(map(str, addresses))}: expected the same security for all")
+    return next(iter(securities), None)
 
 
 class Connection:
@@ -162,3 +172,25 @@ def ask(address: Address, request: Any, *, timeout: float) -> Any:
     """Ask one broker once, over a new connection. Raises OSError; takes at most twice `timeout` seconds."""
     with Connection(address, timeout=timeout) as connection:
         return connection.ask(request)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """servers  where this host reaches them; none in KRaft mode.
+    root     the path below which the brokers keep their data, such as "/kafka"; "" for none.
+    """
+
+    servers: tuple[Address, ...] = ()
+    root: str = ""
+
+    @property
+    def hosts(self) -> str:
+        """As the client library expects it: ``host:port,host:port/kafka``."""
+        return ",".join(f"{server[0]}:{server[1]}" for server in self.servers) + self.root
+
+    def to_json(self) -> dict[str, Any]:
+        return {"servers": [server.to_json() for server in self.servers], "root": self.root}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ensemble:
+        return cls(tuple(Address.from_json(server) for server in data["servers"]), data["root"])

@@ -1,21 +1,26 @@
-"""Generations of groups of the classic protocol, as their coordinators write them to the topic `__consumer_offsets`.
+"""What groups did, as their coordinators have written it to the topic `__consumer_offsets`.
 
-No request returns them. A coordinator writes a group's state, with its generation, before it tells the members of it:
-a record whose key is the group (version 2 of the key; others are committed positions). The records are those of
-`GroupMetadataKey` and `GroupMetadataValue` in Kafka's source.
+Requests report the present only, and no generation of a group of the classic protocol. A coordinator writes a group's
+state, with its generation, before it tells the members of it, and each committed position. The records have the time
+in ms, and their batch says whether a commit was part of a transaction, and of whose. `OffsetCommitKey`,
+`OffsetCommitValue`, `GroupMetadataKey` and `GroupMetadataValue` in Kafka's source describe them.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from workloads.clients import requests
-from workloads.clients.log_batches import MOST_BYTES, decoded
-from workloads.clients.requests import Ask
+from workloads.clients.described_groups import GroupMember, assigned
+from workloads.clients.protocol import Log
+from workloads.clients.requests import MOST_BYTES, Ask, decoded
 
 TOPIC = "__consumer_offsets"
+
+COMMIT_KEYS = (0, 1)
+"""Versions of the key of a committed position."""
 
 GROUP_KEY = 2
 """Version of the key of a group's state."""
@@ -35,7 +40,8 @@ class Written(NamedTuple):
 
 
 class GroupLog:
-    """Reads what one broker has of the topic, from where it ended at the first call. Not thread-safe."""
+    """Generations of groups of the classic protocol: reads what one broker has of the topic, from where it ended at
+    the first call. Not thread-safe."""
 
     def __init__(self) -> None:
         self._count: int | None = None
@@ -101,15 +107,155 @@ def partition_of(group: str, count: int) -> int:
 
 def _state(key: bytes | None, value: bytes | None) -> Written | None:
     """What a record says of a group; None for a record of another kind, and of a version that is not known."""
-    if key is None or len(key) < 4 or struct.unpack_from(">h", key)[0] != GROUP_KEY:
+    if key is None or len(key) < 4 or (of := _Fields(key)).number(">h") != GROUP_KEY:
         return None
-    (length,) = struct.unpack_from(">h", key, 2)
-    group = key[4 : 4 + length].decode()
+    group = of.text() or ""
     if value is None:
         return Written(group, None)
-    (version,) = struct.unpack_from(">h", value)
+    head = _head(_Fields(value))
+    return None if head is None else Written(group, head.generation)
+
+
+class Commit(NamedTuple):
+    """A position that took effect. time: in ms since the epoch, on the clock of the coordinator; of a commit in a
+    transaction, that of its end. producer: the id of the transaction's; None outside of transactions."""
+
+    time: int
+    log: Log
+    position: int
+    producer: int | None
+
+
+class Membership(NamedTuple):
+    """The group's members, once it had given out its partitions or had nobody left. session_timeout: the longest one
+    of a member, ms."""
+
+    time: int
+    generation: int
+    owners: dict[Log, GroupMember]
+    session_timeout: int | None
+
+
+def group_history(batches: Iterable[Any], group: str) -> Iterator[Commit | Membership]:
+    """Positions that a group committed, by time, and who had which partitions, in the order of the log. batches: of
+    the partition of the group, as `log_batches` gives them. A transaction without an end has no commits yet, and one
+    that was aborted has none."""
+    pending: dict[int, list[Commit]] = {}
+    for batch in batches:
+        if batch.is_control_batch:
+            waiting = pending.pop(batch.producer_id, [])
+            for marker in batch:
+                if marker.commit:
+                    yield from (each._replace(time=marker.timestamp) for each in waiting)
+            continue
+        producer = batch.producer_id if batch.is_transactional else None
+        for record in batch:
+            found = _read(record, group, producer)
+            if isinstance(found, Commit) and producer is not None:
+                pending.setdefault(producer, []).append(found)
+            elif found is not None:
+                yield found
+
+
+def _read(record: Any, group: str, producer: int | None) -> Commit | Membership | None:
+    """None for what is not of the group, for what was deleted, and for a form that is not known."""
+    if record.key is None or record.value is None:
+        return None
+    try:
+        key, value = _Fields(record.key), _Fields(record.value)
+        kind = key.number(">h")
+        if kind not in (*COMMIT_KEYS, GROUP_KEY) or key.text() != group:
+            return None
+        if kind == GROUP_KEY:
+            return _membership(value, record.timestamp)
+        value.number(">h")  # version
+        log = (key.text() or "", key.number(">i"))
+        return Commit(record.timestamp, log, value.number(">q"), producer)
+    except (struct.error, IndexError, UnicodeDecodeError):
+        return None
+
+
+class _Head(NamedTuple):
+    """How the state of a group begins."""
+
+    version: int
+    generation: int
+
+
+def _head(value: _Fields) -> _Head | None:
+    """None for a version that is not known."""
+    version = value.number(">h")
     if version > FLEXIBLE:
         return None
-    # The generation follows the type of the protocol, a text.
-    (length,), begin = (struct.unpack_from(">h", value, 2), 4) if version < FLEXIBLE else ((value[2] - 1,), 3)
-    return Written(group, struct.unpack_from(">i", value, begin + length)[0])
+    value.is_flexible = version >= FLEXIBLE
+    value.text()  # type of the protocol
+    return _Head(version, value.number(">i"))
+
+
+def _membership(value: _Fields, time: int) -> Membership | None:
+    if (head := _head(value)) is None:
+        return None
+    version, generation = head
+    value.text(), value.text()  # protocol, leader
+    if version >= 2:
+        value.number(">q")  # time of the state
+    owners: dict[Log, GroupMember] = {}
+    timeouts = []
+    for _ in range(value.length(">i")):
+        member = value.text() or ""
+        instance = value.text() if version >= 3 else None
+        client, _host = value.text() or "", value.text()
+        if version >= 1:
+            value.number(">i")  # timeout of a rebalance
+        timeouts.append(value.number(">i"))
+        value.content(">i")  # subscription
+        given = assigned(value.content(">i"))
+        value.skip_tags()
+        owners |= dict.fromkeys(given, GroupMember(member, client, instance))
+    return Membership(time, generation, owners, max(timeouts, default=None))
+
+
+class _Fields:
+    """Reads fields one after another. is_flexible: lengths have a variable size and are one too large (KIP-482)."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = bytes(data), 0
+        self.is_flexible = False
+
+    def number(self, form: str) -> int:
+        (found,) = struct.unpack_from(form, self._data, self._at)
+        self._at += struct.calcsize(form)
+        return int(found)
+
+    def length(self, form: str) -> int:
+        """-1 for null."""
+        return self._variable() - 1 if self.is_flexible else self.number(form)
+
+    def content(self, form: str) -> bytes | None:
+        length = self.length(form)
+        if length < 0:
+            return None
+        found = self._data[self._at : self._at + length]
+        self._at += length
+        return found
+
+    def text(self) -> str | None:
+        found = self.content(">h")
+        return None if found is None else found.decode()
+
+    def skip_tags(self) -> None:
+        if self.is_flexible:
+            for _ in range(self._variable()):
+                self._variable()
+                size = self._variable()
+                self._at += size
+
+    def _variable(self) -> int:
+        found = shift = 0
+        while True:
+            byte = self._data[self._at]
+            self._at += 1
+            found |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return found

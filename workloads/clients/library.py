@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import shlex
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from workloads.clients import libraries
-from workloads.clients.command import name as commands
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 EXTRAS: Mapping[str, tuple[str, str]] = {"confluent-kafka": ("confluent_kafka", "confluent")}
 """Libraries that are installed only on request: the module that it needs, and our extra that installs it. Kept here,
 because a library that is not installed cannot be loaded to ask it."""
+
+PREFIX = "command:"
+"""Of the name of a client library that is a command."""
 
 
 class Library(Protocol):
@@ -132,7 +135,7 @@ def library_names() -> tuple[str, ...]:
 
 def is_library(name: Any) -> bool:
     """Whether it is the name of a library, or of a command."""
-    return isinstance(name, str) and (name.startswith(commands.PREFIX) or name in library_names())
+    return isinstance(name, str) and (name.startswith(PREFIX) or name in library_names())
 
 
 def check_library(name: str) -> None:
@@ -140,12 +143,12 @@ def check_library(name: str) -> None:
 
     Loads nothing, and starts no command.
     """
-    if name.startswith(commands.PREFIX):
-        commands.words(name)
+    if name.startswith(PREFIX):
+        words(name)
         return
     if name not in library_names():
         raise ValueError(
-            f"no client library {name!r}; there are {', '.join(library_names())} and {commands.PREFIX}..."
+            f"no client library {name!r}; there are {', '.join(library_names())} and {PREFIX}..."
         )
     if name in EXTRAS:
         module, extra = EXTRAS[name]
@@ -158,9 +161,20 @@ def check_library(name: str) -> None:
 def library(name: str, *, log: Path | None = None) -> Library:
     """Raises ValueError as `check_library` does. log: for what a command writes to its standard error."""
     check_library(name)
-    if name.startswith(commands.PREFIX):
+    if name.startswith(PREFIX):
         return cast(
             Library,
             importlib.import_module("workloads.clients.command.library").CommandLibrary(name, log=log),
         )
     return cast(Library, importlib.import_module(f"{libraries.__name__}.{name.replace('-', '_')}").LIBRARY)
+
+
+def words(name: str) -> list[str]:
+    """The words of the command in a library's name. Raises ValueError for no command."""
+    try:
+        found = shlex.split(name.removeprefix(PREFIX))
+    except ValueError as error:
+        raise ValueError(f"client library {name!r}: {error}; expected a command as in a shell") from None
+    if not found:
+        raise ValueError(f"client library {name!r}: expected a command, such as {PREFIX}java -jar client.jar")
+    return found

@@ -1,7 +1,7 @@
 """A gate between this process and all brokers: while it is closed, nothing passes either way.
 
 A client process runs in the network of its host, where we must not install packet filters. So the client library
-waits before each read and write of a socket instead (`workloads.clients.patches.gating` for kafka-python,
+waits before each read and write of a socket instead (`workloads.clients.kafka_python.settings` for kafka-python,
 `workloads.clients.connection` for single requests).
 Connections stay open, requests run into their timeouts, and what waits on both sides arrives when the gate opens.
 Brokers cannot tell it from a network partition.

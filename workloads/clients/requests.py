@@ -1,17 +1,18 @@
-"""What one broker reports: metadata, offsets, watermarks and the quorum. Each is a single request.
+"""What one broker reports: metadata, offsets, watermarks, the quorum, and the batches of a log.
 
 `ask` sends a request to the broker and returns the response, or raises OSError: see `connection`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from kafka.protocol.admin import DescribeQuorumRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
+from kafka.record.memory_records import MemoryRecords
 
 from workloads.clients.protocol import Log
 
@@ -215,3 +216,32 @@ def quorum(ask: Ask) -> Quorum | None:
         return None
     ends = {voter.replica_id: voter.log_end_offset for voter in partition.current_voters}
     return Quorum(partition.leader_id, partition.leader_epoch, partition.high_watermark, ends)
+
+
+NEWEST_FORMAT = 2
+"""Of a record batch. Older ones are written by releases and settings before Kafka 0.11."""
+
+MOST_BYTES = 1 << 20
+"""Of one fetch."""
+
+
+def log_batches(ask: Ask, log: Log, start: int, end: int) -> Iterator[Any]:
+    """From the offset `start` to `end` (exclusive), as kafka-python decodes them. ask: of the leader. Raises OSError
+    when it refuses; stops early at a batch of an old format, and where the leader returns nothing more."""
+    while start < end:
+        found = fetch(ask, {log: start}, most_bytes=MOST_BYTES).get(log)
+        if found is None or found.error_code:
+            raise OSError(f"{log[0]}-{log[1]} at {start}: error {found and found.error_code}")
+        before = start
+        for batch in decoded(found.records or b""):
+            start = batch.next_offset
+            yield batch
+        if start == before:
+            return
+
+
+def decoded(data: bytes) -> Iterator[Any]:
+    """data: of a fetch, may end within a batch."""
+    records = MemoryRecords(bytes(data))
+    while (batch := records.next_batch()) is not None and batch.magic == NEWEST_FORMAT:
+        yield batch

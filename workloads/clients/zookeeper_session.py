@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Ensemble
 
 TIMEOUT = 3.0
 """Seconds without an answer after which the session tries another server."""

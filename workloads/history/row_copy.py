@@ -21,7 +21,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workloads.history.layout import WHOLE
+from workloads.history.parquet import WHOLE
 from workloads.history.schema import TABLES
 
 NAME = "copy.arrows"

@@ -158,10 +158,11 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 to read; ``{"member": id}``, and ``"reset": true`` if it was deliberately set to another offset
                 than the member's position. In a transaction it completes with the transaction, and has its op:
                 ``"transaction": int``. All that the member had polled before, and its assignments, are on disk before
-                the request is sent (see `workloads.commits`). Sent within a poll: ``"revoked": true`` for partitions
-                that a rebalance takes away, ``"auto": true`` for an automatic commit, which the library reports only
-                when it has ended. `invoked` of an automatic commit is when the library was first allowed to make it,
-                and the polls below its offsets were on disk then; `generation` is null if a rebalance came between.
+                the request is sent (see `workloads.recording`). Sent within a poll: ``"revoked": true`` for
+                partitions that a rebalance takes away, ``"auto": true`` for an automatic commit, which the library
+                reports only when it has ended. `invoked` of an automatic commit is when the library was first allowed
+                to make it, and the polls below its offsets were on disk then; `generation` is null if a rebalance
+                came between.
 ``output``      a committed record that an application of the user wrote, read after it had ended: `topic`,
                 `partition` and `start_offset` are its own; one row per input that it names, with the input's value:
                 ``{"source": int or null, "written": ns}``. `source` is null if it names none, or no record of the
@@ -238,9 +239,9 @@ OBSERVATIONS = pa.schema(
         ("time", pa.int64()),  # ns, when the response had arrived
         ("node", pa.int32()),  # the broker that answered; null for ZooKeeper, and if any could have
         # partition | quorum | controller | controller_view | eligible | settings | group_state | transaction, see
-        # `workloads.probes` | group (of an application, see `workloads.roles.group_watch`) | group_log (of the same,
-        # see `workloads.roles.group_record`) | application (what an instance of it did, see
-        # `workloads.roles.application_events`) | unanswered: `node` did not answer the probe that `value` names
+        # `workloads.probes` | group and group_log (of an application, see `workloads.roles.group_watch`) |
+        # application (what an instance of it did, see `workloads.roles.application`) | unanswered: `node` did not
+        # answer the probe that `value` names
         ("kind", pa.string()),
         ("topic", pa.string()),
         ("partition", pa.int32()),

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from kafka.protocol.admin import ListGroupsRequest
 
 from workloads.clients.coordination import highest_version
+from workloads.clients.described_groups import CLASSIC, groups, state_of
 from workloads.clients.group_log import GroupLog
-from workloads.clients.group_states import CLASSIC, groups, state_of
 from workloads.clients.protocol import Log
 from workloads.probes.probe import IDLE, Ask, Row, Source
 

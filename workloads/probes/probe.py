@@ -31,7 +31,7 @@ class Probe(Protocol):
 
     kind      of its rows in the observations table.
     interval  seconds from the beginning of a sample to that of the next. Except with "any broker", samples are more
-              frequent for a while after a change of leader, epoch or ISR, see `workloads.roles.haste`.
+              frequent for a while after a change of leader, epoch or ISR, see `workloads.roles.probe`.
     asks      "every broker": all at the same time, over connections that stay open. "any broker": one for each
               sample, in turn and over a new connection. "ZooKeeper": one session, and nothing in KRaft mode.
     """

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from kafka.protocol.admin import ListTransactionsRequest
 
-from workloads.clients.coordination import highest_version
-from workloads.clients.transaction_states import transaction_states, transactional_ids
+from workloads.clients.coordination import highest_version, transaction_states, transactional_ids
 from workloads.probes.probe import IDLE, Ask, Row, Source
 
 

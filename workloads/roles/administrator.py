@@ -3,6 +3,8 @@
 Brokers learn of changes at different times, but in the order in which the controller made them. So the administrator
 creates one more topic, the marker, and waits for it: a broker that reports the marker has to report, in the same
 answer, every change that was acknowledged before the marker was requested.
+
+It also removes the beginning of logs, and records what it asked for.
 """
 
 from __future__ import annotations
@@ -15,18 +17,22 @@ from functools import partial
 from typing import Any
 
 from workloads.clients import administration
-from workloads.clients.administration import Change, Changed, Described
+from workloads.clients.administration import Change, Changed, Described, delete_records
 from workloads.clients.connection import Address, ask
-from workloads.clients.requests import Ask
+from workloads.clients.leaders import Leaders
+from workloads.clients.protocol import Log
+from workloads.clients.requests import EARLIEST, Ask
 from workloads.history.writer import Writer
 from workloads.roles.context import WorkerContext
-from workloads.roles.deletions import Deletions
 
 TIMEOUT = 2.0
 """Seconds for one answer of one broker."""
 
 MARKER_LIMIT = 3.0
 """Seconds for one broker to report the marker."""
+
+OFFSET_LIMIT = 1.0
+"""Seconds for a leader to report the first offset and the end of its log."""
 
 CLOSE_LIMIT = 3.0
 """Seconds to delete its topics."""
@@ -266,3 +272,52 @@ class Administrator:
 
     def _retention(self) -> int:
         return LEAST_RETENTION + self._choice.randrange(1_000_000)
+
+
+class Deletions:
+    """Deletes a share of the records of a log, from its beginning. Two rows ``deletion`` for each.
+
+    The row of the request is on disk before the request is sent. Otherwise the history of an administrator that is
+    killed before it has the answer would not explain why the records are gone.
+    """
+
+    def __init__(self, context: WorkerContext, leaders: Leaders) -> None:
+        self._context = context
+        self._leaders = leaders
+        self._operations: Writer = context.writer("operations")
+
+    def delete(self, log: Log, share: float) -> None:
+        """Ask the leader to delete this share of its records, unless that is none, or no leader answers."""
+        try:
+            start = self._leaders.offset(log, at=EARLIEST, limit=OFFSET_LIMIT)
+            end = self._leaders.offset(log, limit=OFFSET_LIMIT)
+        except TimeoutError:
+            self._context.counts["deletions given up"] += 1
+            return
+        before, node = start + int((end - start) * share), self._leaders.leader(log)
+        if before <= start or node is None:
+            return
+        op, invoked = self._context.op(), time.monotonic_ns()
+        asked = {"topic": log[0], "partition": log[1], "start_offset": start, "end_offset": before}
+        self._record(op, invoked, type="info", **asked)
+        way = partial(ask, self._context.brokers[node], timeout=TIMEOUT)
+        ended = delete_records(way, log, before)
+        value: dict[str, Any] = {"node": node}
+        if ended.low_watermark is not None:
+            value["low_watermark"] = ended.low_watermark
+        self._record(
+            op, invoked, type=ended.type, completed=time.monotonic_ns(), error=ended.error,
+            value=json.dumps(value), **asked,
+        )  # fmt: skip
+        self._context.counts["deletions" if ended.type == "ok" else f"deletions {ended.type}"] += 1
+
+    def _record(self, op: int, invoked: int, **columns: Any) -> None:
+        self._operations.append(
+            run=self._context.run,
+            op=op,
+            process=self._context.process,
+            f="deletion",
+            invoked=invoked,
+            **columns,
+        )
+        self._operations.flush()

@@ -9,18 +9,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 from workloads.clients.leaders import Leaders
 from workloads.clients.library import library
 from workloads.clients.network_gate import GATE
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
-from workloads.commits import Commits
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
 from workloads.load import PHASES
-from workloads.recording import Reads, Records
+from workloads.recording import Commits, Reads, Records
 
 
 class Network(Protocol):

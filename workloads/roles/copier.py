@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from workloads.clients.protocol import Completion, Ending, Log, Polled, TransactionalProducer
-from workloads.commits import Commit
 from workloads.payload import decode
+from workloads.recording import Commit
 from workloads.roles.context import WorkerContext
-from workloads.roles.membership import Membership
+from workloads.roles.member import Membership
 from workloads.roles.sending import Sending
 from workloads.roles.transactional_sending import TransactionalSending
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from workloads.clients.protocol import Log, Polled
 from workloads.payload import decode
 from workloads.roles.context import WorkerContext
-from workloads.roles.lost_positions import LostPositions
-from workloads.roles.reader import starts
+from workloads.roles.reader import LostPositions, poll, starts
 
 REREAD_LIMIT = 10.0
 """Seconds until it gives up reading again."""
@@ -68,7 +67,6 @@ class Rewinder:
 
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
-        self._records = context.records()
         self._rewinds = context.reads("rewind")
         self._searches = context.reads("search")
         self._leaders = context.leaders()
@@ -165,18 +163,8 @@ class Rewinder:
         self._context.counts["searches" if error is None else "searches given up"] += 1
 
     def _poll(self) -> list[Polled]:
-        context, invoked = self._context, time.monotonic_ns()
-        polled = self._consumer.poll(0.2)
-        if polled:
-            self._records.polled(
-                context.op(),
-                polled,
-                invoked=invoked,
-                completed=time.monotonic_ns(),
-                assignment=self._consumer.assignment,
-            )
-            context.counts["polled"] += len(polled)
-            self._remember(polled)
+        polled = poll(self._context, self._consumer)
+        self._remember(polled)
         self._lost_positions.mend(self._consumer, self._consumer.lost())
         return polled
 

@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from tenacity import (
     RetryError,
@@ -23,7 +24,23 @@ from workloads.payload import encode
 from workloads.recording import Records, Sends
 from workloads.roles.context import WorkerContext
 
+T = TypeVar("T")
+
 CLOSE_TIMEOUT = 2.0
+
+
+def retried(context: WorkerContext, connect: Callable[[], T]) -> T | None:
+    """What it returns, once it raises no OSError any more. None when the worker is stopped before."""
+    retrying = Retrying(
+        stop=stop_when_event_set(context.stop),
+        wait=wait_fixed(0.2),
+        sleep=sleep_using_event(context.stop),
+        retry=retry_if_exception_type(OSError),
+    )
+    try:
+        return retrying(connect)
+    except RetryError:
+        return None
 
 
 class Sending:
@@ -61,22 +78,13 @@ class Sending:
     def connect(self) -> bool:
         """Make a producer, with retries until brokers answer. False when the worker is stopped before."""
         options = self._context.options
-        retrying = Retrying(
-            stop=stop_when_event_set(self._context.stop),
-            wait=wait_fixed(0.2),
-            sleep=sleep_using_event(self._context.stop),
-            retry=retry_if_exception_type(OSError),
+        self._producer = retried(
+            self._context,
+            lambda: self._context.producer(
+                acks=options["acks"], idempotence=options["idempotence"], settings=options["client"]
+            ),
         )
-        try:
-            self._producer = retrying(
-                self._context.producer,
-                acks=options["acks"],
-                idempotence=options["idempotence"],
-                settings=options["client"],
-            )
-        except RetryError:
-            return False
-        return True
+        return self._producer is not None
 
     def send(
         self,

@@ -1,4 +1,4 @@
-"""The transactor: one transaction after another, each with records for several logs."""
+"""The transactor: one transaction after another, each with records for several logs, or with transfers of a bank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from workloads.clients.protocol import Ending, Log, TransactionalProducer
 from workloads.recording import Sends
 from workloads.roles.context import WorkerContext
-from workloads.roles.pace import Paces
+from workloads.roles.producer import Paces
 from workloads.roles.transactional_sending import TransactionalSending
 
 TICK = 0.01
@@ -22,6 +22,8 @@ OVERDUE = 1.5
 HANDOVER = 1.0
 """Seconds after which a process whose producer was given up claims a transactional id that it shares with others."""
 
+LARGEST_AMOUNT = 1000
+"""Of a transfer. Large enough that the amounts of several torn transfers hardly ever cancel out."""
 
 Parts = Callable[[WorkerContext, Random], tuple[list[Log], list[int]]]
 """Chooses the records of the next transaction, one or more: the log of each, and what each adds to its account; no
@@ -118,3 +120,24 @@ class Transactor:
         )
         self._records.flush()
         return sends
+
+
+def transfer(context: WorkerContext) -> None:
+    """Run transactions that transfer amounts between the accounts of a bank, until `context.stop` is set.
+
+    Options: transfers (of one transaction, at most), and those of `transact` but size.
+    """
+    transact_with(context, Transactor(context, transfers))
+
+
+def transfers(context: WorkerContext, choice: Random) -> tuple[list[Log], list[int]]:
+    """The records of a transaction with one or more transfers: a debit of one account, and a credit of another. An
+    account is a log."""
+    logs: list[Log] = []
+    amounts: list[int] = []
+    for _ in range(choice.randint(1, context.options["transfers"])):
+        debited, credited = choice.sample(context.logs, 2)
+        amount = choice.randint(1, LARGEST_AMOUNT)
+        logs += [debited, credited]
+        amounts += [-amount, amount]
+    return logs, amounts

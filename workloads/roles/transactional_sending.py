@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable, Mapping
 from itertools import repeat
-from typing import Literal
-
-from tenacity import (
-    RetryError,
-    Retrying,
-    retry_if_exception_type,
-    sleep_using_event,
-    stop_when_event_set,
-    wait_fixed,
-)
+from typing import Any, Literal
 
 from workloads.clients.outcome import Outcome, Type
 from workloads.clients.protocol import Completion, Ending, TransactionalProducer
@@ -23,7 +15,7 @@ from workloads.load import drawn_sizes
 from workloads.payload import encode
 from workloads.recording import Records, Sends
 from workloads.roles.context import WorkerContext
-from workloads.transaction_rows import TransactionRows
+from workloads.roles.sending import retried
 
 SEND_LIMIT = 10.0
 """Seconds for the sends of a transaction to be acknowledged, before its producer is given up."""
@@ -50,12 +42,7 @@ class TransactionalSending:
         self._context = context
         self._records = records
         self._id = transactional_id
-        self._rows = TransactionRows(
-            context.writer("operations"),
-            run=context.run,
-            process=context.process,
-            transactional_id=transactional_id,
-        )
+        self._epoch = -1
         self._producer: TransactionalProducer | None = None
         self._sizes = drawn_sizes(
             context.options["record_size"], random.Random(f"{context.run}/{context.process}/sizes")
@@ -67,17 +54,8 @@ class TransactionalSending:
 
     def connect(self) -> bool:
         """Claim the transactional id, with retries. False when the worker is stopped before."""
-        retrying = Retrying(
-            stop=stop_when_event_set(self._context.stop),
-            wait=wait_fixed(0.2),
-            sleep=sleep_using_event(self._context.stop),
-            retry=retry_if_exception_type(OSError),
-        )
-        try:
-            self._producer = retrying(self._claim)
-        except RetryError:
-            return False
-        return True
+        self._producer = retried(self._context, self._claim)
+        return self._producer is not None
 
     def transact(
         self,
@@ -141,10 +119,26 @@ class TransactionalSending:
                 settings=context.options["client"],
             )
         except OSError as error:
-            self._rows.claimed(op, invoked=invoked, producer_id=None, epoch=None, error=type(error).__name__)
+            self._record_claim(op, invoked, error=type(error).__name__)
             raise
-        self._rows.claimed(op, invoked=invoked, producer_id=producer.producer_id, epoch=producer.epoch)
+        self._record_claim(op, invoked, producer=producer)
         return producer
+
+    def _record_claim(
+        self,
+        op: int,
+        invoked: int,
+        *,
+        producer: TransactionalProducer | None = None,
+        error: str | None = None,
+    ) -> None:
+        """The id was claimed, or the claim ended with `error` and it is unknown whether it took effect."""
+        epoch, producer_id = (None, None) if producer is None else (producer.epoch, producer.producer_id)
+        self._epoch = -1 if epoch is None else epoch
+        known = {"transactional_id": self._id, "epoch": epoch, "producer_id": producer_id}
+        value = {name: each for name, each in known.items() if each is not None}
+        self._row("init", op, "ok" if error is None else "info", invoked, time.monotonic_ns(), value, error)
+        self._context.writer("operations").flush()
 
     def _collect(self, producer: TransactionalProducer, sends: Sends) -> dict[int, Completion]:
         """The completions that came in time, by operation."""
@@ -166,7 +160,8 @@ class TransactionalSending:
         ending: int | None,
         ended: Ending,
     ) -> Type:
-        """The sends complete with the transaction; returns how. A commit that was never requested cannot have
+        """The sends complete with the transaction; returns how. ending: when its outcome was requested, ns; None if
+        the client gave up before. A commit that was never requested cannot have
         happened."""
         now = time.monotonic_ns()
         is_aborted = outcome == "abort" or ending is None or ended.type == "fail"
@@ -178,11 +173,25 @@ class TransactionalSending:
         ])  # fmt: skip
         self._context.counts["acks" if type == "ok" else type] += len(sends)
         kind: Type = "ok" if ended.type == "ok" else "fail" if is_aborted else "info"
-        self._rows.ended(
-            op, kind, invoked=invoked, completed=now, outcome=outcome, ending=ending, error=ended.error
-        )
+        value = {"transactional_id": self._id, "epoch": self._epoch, "outcome": outcome, "ending": ending}
+        self._row("txn", op, kind, invoked, now, value, ended.error)
         self._context.counts["aborted" if is_aborted else "committed" if kind == "ok" else "undecided"] += 1
         return type
+
+    def _row(
+        self,
+        f: str,
+        op: int,
+        type: Type,
+        invoked: int,
+        completed: int,
+        value: Mapping[str, Any],
+        error: str | None,
+    ) -> None:
+        self._context.writer("operations").append(
+            run=self._context.run, process=self._context.process, op=op, f=f, type=type, invoked=invoked,
+            completed=completed, value=json.dumps(value), error=error,
+        )  # fmt: skip
 
     def _drop(self) -> list[Completion]:
         """Close the producer. Returns a completion for each of its sends that had none."""

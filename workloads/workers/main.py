@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import sys
 import threading
@@ -19,11 +20,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from workloads.clients.client_failure import ClientFailure
+from workloads.clients.command.process import ClientFailure
 from workloads.load import PHASES
 from workloads.reference import Reference
 from workloads.roles.context import WorkerContext
-from workloads.workers.client_log import log_to_stderr
 from workloads.workers.parent_death import PARENT, end_with_parent
 
 PULSE = 0.2
@@ -31,6 +31,9 @@ PULSE = 0.2
 
 GRACE = 3.0
 """Seconds to end by itself after the parent has died."""
+
+PER_SECOND = 5
+"""Log records: a client that cannot connect logs thousands."""
 
 CRASHED, ABANDONED = 70, 71
 """Exit statuses: the role raised an exception; the parent died and the role did not end in time."""
@@ -147,6 +150,34 @@ def _pulse(context: WorkerContext) -> None:
         if not context.gone.wait(GRACE):
             traceback.print_exc()
             os._exit(CRASHED)
+
+
+class _Limited(logging.Filter):
+    """Lets through a number of records per second, without their tracebacks."""
+
+    def __init__(self, per_second: int) -> None:
+        super().__init__()
+        self._per_second = per_second
+        self._second, self._count = 0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        second = int(record.created)
+        if second != self._second:
+            self._second, self._count = second, 0
+        self._count += 1
+        record.exc_info = record.exc_text = None
+        return self._count <= self._per_second
+
+
+def log_to_stderr() -> None:
+    """What client libraries log, limited."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message).300s"))
+    handler.addFilter(_Limited(PER_SECOND))
+    logger = logging.getLogger("kafka")
+    logger.setLevel(logging.WARNING)
+    logger.addHandler(handler)
+    logger.propagate = False
 
 
 if __name__ == "__main__":

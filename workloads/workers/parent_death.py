@@ -1,5 +1,8 @@
 """A child process that the kernel kills when its parent dies, also while the child is stopped.
 
+Also a program that runs any command so. It imports nothing of this package, because an application waits for it at
+each start.
+
 A child that runs can notice the end of its input. One that a fault has stopped (SIGSTOP) notices nothing, and would
 stay for ever. On Linux the kernel sends it SIGKILL, which works on stopped processes.
 
@@ -17,6 +20,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -25,6 +29,8 @@ PR_SET_PDEATHSIG = 1
 PARENT = "KAFKACHECK_PARENT"
 """Environment variable: the process id of the parent, for `end_with_parent`."""
 
+NOT_STARTED = 127
+"""Exit status of a command that cannot be started, as shells have it."""
 
 _Child = subprocess.Popen[Any]
 
@@ -92,3 +98,29 @@ def end_with_parent(parent: int) -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the kernel was asked
         os._exit(1)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command that the kernel kills with its parent: ``python -I -S parent_death.py PARENT GROUPS COMMAND...``.
+
+    A program that knows nothing of us cannot ask the kernel for that itself. The request survives exec. Before that,
+    the process enters the control groups GROUPS: folders, with colons between them, or nothing. Only returns where
+    the command cannot be started.
+    """
+    parent, groups, *command = arguments
+    end_with_parent(int(parent))
+    try:
+        for group in filter(None, groups.split(os.pathsep)):
+            (Path(group) / "cgroup.procs").write_text("0")
+    except OSError as error:
+        sys.stderr.write(f"the control group {group} cannot be entered: {error.strerror}\n")
+        return NOT_STARTED
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        sys.stderr.write(f"{command[0]!r} cannot be started: {error.strerror}\n")
+    return NOT_STARTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

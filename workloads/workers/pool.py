@@ -12,9 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
-from workloads.workers.packet_cuts import PacketCuts
+from workloads.applications.confinement import PacketCuts
+from workloads.clients.connection import Address, Ensemble
 from workloads.workers.process import WorkerProcess
 from workloads.workload import DEFAULT_LIBRARY, Topic, WorkerRole, WorkerSpec
 

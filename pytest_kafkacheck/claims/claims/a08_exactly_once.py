@@ -15,8 +15,7 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
-from nemesis.tasks import in_thread
-from nemesis.wait import wait_until
+from nemesis.tasks import in_thread, wait_until
 from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import CURRENT
 from pytest_kafkacheck.claims.context import ScenarioContext

@@ -16,7 +16,7 @@ from pytest_kafkacheck.claims.claim import Answer, Case, Claim
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from workloads.clients import coordination, group_members
+from workloads.clients import coordination, described_groups
 
 POSITION = 17
 RETENTION = 1.0
@@ -39,7 +39,7 @@ def show(context: ScenarioContext) -> Answer:
     began = time.monotonic()
 
     def is_gone(name: str) -> bool:
-        return group_members.positions(asks[name], name, [(topic, 0)]) == {}
+        return described_groups.positions(asks[name], name, [(topic, 0)]) == {}
 
     context.require(lambda: is_gone(empty), 20, "the position of the empty group expires")
     expired = time.monotonic() - began

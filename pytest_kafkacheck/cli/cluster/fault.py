@@ -82,7 +82,7 @@ def parse_event(fault: str, target: str, given: list[str], lasting: float | None
     from nemesis.event import OPEN
     from nemesis.registry import FAULTS
     from nemesis.schedule import event_from_json
-    from nemesis.suggestion import did_you_mean
+    from nemesis.validation import did_you_mean
 
     name = fault.replace("_", "-")
     if name not in FAULTS:

@@ -41,10 +41,9 @@ def print_schema() -> int:
 def parts() -> Iterator[object]:
     """What the console prints, in order."""
     from pytest_kafkacheck.cli.common.console import table
-    from workloads.history.lines.fields import IGNORED, VERSION
+    from workloads.history.lines.fields import IGNORED, UNITS, VERSION
     from workloads.history.lines.kinds import KINDS, MORE, RECORD
     from workloads.history.lines.parse import HEADER
-    from workloads.history.lines.types import UNITS
 
     yield f"A history as JSON lines, version {VERSION}: FILE.jsonl or FILE.jsonl.gz, one object in each line."
     yield ""

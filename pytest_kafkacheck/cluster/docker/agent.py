@@ -9,7 +9,7 @@ itself depends on its test being alive, in three layers:
    stream; the agent reads end of file, removes all rules, and exits.
 2. pytest sends a heartbeat every `HEARTBEAT` seconds. When pytest is frozen, or cannot reach the engine, the stream
    stays open but silent. After `TTL` seconds without a line the agent removes all rules, and goes on reading.
-3. Each heartbeat also renews the lease of the rules in the kernel (`nemesis.effects.lease_table`). When the agent
+3. Each heartbeat also renews the lease of the rules in the kernel (`nemesis.effects.nft`). When the agent
    itself is killed, the lease is not renewed, and after 30 s the rules let all packets pass.
 
 The order of events for a test that is killed during a partition:
@@ -37,7 +37,7 @@ from typing import Any
 
 from docker.errors import APIError
 
-from nemesis.effects.lease_table import RENEW
+from nemesis.effects.nft import RENEW
 from nemesis.effects.shaping import HANDLE
 from pytest_kafkacheck.errors import InfrastructureError
 

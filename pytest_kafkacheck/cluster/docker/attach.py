@@ -48,8 +48,7 @@ from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, ZOOKEEPER, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)

@@ -35,8 +35,7 @@ from pytest_kafkacheck.cluster.spec.member import (
 from pytest_kafkacheck.cluster.spec.security import client_properties
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 from workloads.clients.requests import Leadership
 
 if TYPE_CHECKING:

@@ -33,8 +33,7 @@ from pytest_kafkacheck.cluster.kafka.former_values import FormerValues, differen
 from pytest_kafkacheck.cluster.spec.member import ZOOKEEPER
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 
 log = logging.getLogger(__name__)
 

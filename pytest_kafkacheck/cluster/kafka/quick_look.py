@@ -13,9 +13,8 @@ from nemesis.views import CoordinatorKind, Elected, NeverComes
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.kafka.metadata_views import TIMEOUT
 from workloads.clients import coordination
-from workloads.clients.connection import Address, Connection
+from workloads.clients.connection import Address, Connection, Ensemble
 from workloads.clients.coordination import NotClassic
-from workloads.clients.ensemble import Ensemble
 from workloads.clients.requests import Ask, Leadership, Quorum
 from workloads.clients.zookeeper_session import ZooKeeperSession, controller
 

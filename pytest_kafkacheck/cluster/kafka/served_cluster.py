@@ -19,8 +19,7 @@ from pytest_kafkacheck.cluster.spec.release import METADATA, METADATA_LEVELS
 from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients import requests
-from workloads.clients.connection import Address, ask
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble, ask
 from workloads.clients.security import Security
 
 

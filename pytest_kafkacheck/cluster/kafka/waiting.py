@@ -28,8 +28,7 @@ from tenacity import (
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
-from workloads.clients.connection import Address, Connection
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Connection, Ensemble
 
 
 class RunningCluster(Protocol):

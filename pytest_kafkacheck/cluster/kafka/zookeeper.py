@@ -12,8 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from workloads.clients.connection import Address
-from workloads.clients.ensemble import Ensemble
+from workloads.clients.connection import Address, Ensemble
 
 TIMEOUT = 3.0
 """Seconds for a connection, and for each request."""

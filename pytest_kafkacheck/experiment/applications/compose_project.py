@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 from docker.errors import APIError, NotFound
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.roles.application import filled
 

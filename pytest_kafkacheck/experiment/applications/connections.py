@@ -11,14 +11,14 @@ from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.kafka.quick_look import StandingConnection
 from workloads.clients import coordination, requests
 from workloads.clients.connection import Address
+from workloads.clients.coordination import ongoing
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, Ask
-from workloads.clients.transaction_states import ongoing
 
 T = TypeVar("T")
 
 TIMEOUT = 1.0
-"""Seconds for an answer. A look at a frozen instance has `nemesis.aim.LONGEST_FREEZE` in all. With 0.3 s, no look
+"""Seconds for an answer. A look at a frozen instance has `nemesis.watch.LONGEST_FREEZE` in all. With 0.3 s, no look
 ended within a minute at a load of 27 on two cores."""
 
 PATIENCE = 0.1

@@ -21,9 +21,8 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
-from nemesis.capabilities import OF_APPLICATIONS
 from nemesis.event import Event
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, OF_APPLICATIONS
 from pytest_kafkacheck.cluster.docker import container_program, reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import is_local

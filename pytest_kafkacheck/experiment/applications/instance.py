@@ -15,15 +15,14 @@ from typing import Any, Protocol, TypeVar
 
 from docker.errors import APIError
 
-from nemesis.effects.lease_table import chain, hits, listing, rules, table
-from nemesis.wait import wait_until
+from nemesis.effects.nft import chain, hits, listing, rules, table
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.cluster.docker import containers
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from pytest_kafkacheck.experiment.clients import WorkerClients
-from workloads.workers.process import group_states
-from workloads.workers.standstill import Standstill, State
+from workloads.workers.process import Standstill, State, group_states
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from pytest_kafkacheck.experiment.applications.outputs import Outputs, Place
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from workloads.clients import coordination
 from workloads.clients.coordination import NotClassic
-from workloads.clients.group_members import moving, owners, stable_positions
+from workloads.clients.described_groups import moving, owners, stable_positions
 from workloads.clients.protocol import Log
 from workloads.reference import NotLoadable
 from workloads.roles.group_watch import owner_name

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from nemesis.event import Event
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck import isolate_client, kill_client, pause_client
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.experiment.clients import WorkerClients

@@ -14,9 +14,9 @@ import pytest
 from kafka import KafkaConsumer
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from nemesis.effects import lease_table
-from nemesis.effects.filters import filtered
-from nemesis.effects.lease_table import LEASE, chain, table
+from nemesis.effects import nft
+from nemesis.effects.network import filtered
+from nemesis.effects.nft import LEASE, chain, table
 from nemesis.effects.probe import probe
 from nemesis.event import Event
 from nemesis.faults.delay import Delay
@@ -27,8 +27,8 @@ from nemesis.faults.reorder import Reorder
 from nemesis.faults.reset import COMMAND
 from nemesis.faults.reset import RULES as RESET_RULES
 from nemesis.faults.reset import TABLE as RESET_TABLE
-from nemesis.steps.shaped_packets import ShapesPackets
-from nemesis.wait import wait_until
+from nemesis.steps.packets import ShapesPackets
+from nemesis.tasks import wait_until
 from pytest_kafkacheck import (
     bandwidth,
     bridge,
@@ -63,7 +63,7 @@ def test_rules_lapse_when_their_agent_is_killed(
     cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch, lease: int
 ) -> None:
     """Packets pass again although nothing deletes the rules. lease: in seconds, longer than two heartbeats."""
-    for module, name in ((lease_table, "_ELEMENTS"), (agent, "RENEW")):
+    for module, name in ((nft, "_ELEMENTS"), (agent, "RENEW")):
         monkeypatch.setattr(module, name, getattr(module, name).replace(f"{LEASE}s", f"{lease}s"))
     deaf = partition([[3], [1, 2]], one_way="in", lasting=LONG)  # rules on that node only
     injection = Injection(cluster, deaf, topic=topic)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nemesis.cluster import Ahead
-from nemesis.steps.stated_time import Skew, shows_drift, shows_offset
+from nemesis.faults.clock import Skew, shows_drift, shows_offset
 
 CASES: dict[str, Any] = {}
 

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.claims.killed_program import killed_after_a_line
 
 SAYS_AND_GOES_ON = """

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from nemesis.budget import Budget
-from nemesis.tasks import Start, in_thread
-from nemesis.wait import wait_until
+from nemesis.tasks import Start, in_thread, wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.progress import Say

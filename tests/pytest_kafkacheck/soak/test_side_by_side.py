@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from nemesis.wait import wait_until
+from nemesis.tasks import wait_until
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.soak.draw import WHOLE, Part
 from pytest_kafkacheck.soak.limits import Limits

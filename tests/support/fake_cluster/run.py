@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nemesis.aliases import Aliases
 from nemesis.cluster_faults import ClusterFaults
 from nemesis.event import Event
 from nemesis.run import Nemesis
 from nemesis.schedule import Schedule
+from nemesis.topology import Aliases
 from tests.support.fake_cluster.clients import FakeClients
 from tests.support.fake_cluster.cluster import FakeCluster
 from tests.support.fake_cluster.manual_clock import ManualClock

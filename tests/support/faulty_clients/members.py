@@ -15,7 +15,7 @@ from workloads.clients.kafka_python import access
 from workloads.clients.protocol import Polled
 from workloads.roles import member
 from workloads.roles.context import WorkerContext
-from workloads.roles.membership import Membership
+from workloads.roles.member import Membership
 
 STEP = 10
 """Records by which a commit is wrong."""

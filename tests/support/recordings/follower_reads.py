@@ -10,7 +10,7 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from pytest_kafkacheck import PROBE, Sending, Topic, WorkerContext, WorkerRole, WorkerSpec, Workload
-from workloads.clients.kafka_python.fetches import Fetches
+from workloads.clients.kafka_python.consumer import Fetches
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.protocol import Log, Polled
 from workloads.recording import Reads, Records

@@ -1,5 +1,5 @@
 """Clients in any language: one process for each client, which speaks JSON lines (docs/client_protocol.md).
 
-`process` has the process and the rules of turns, `hello` what a client says about itself, `messages` the form of what
-is sent and answered. The others implement `workloads.clients.protocol` with them. May import `workloads.clients`.
+`process` has the process and the rules of turns, `messages` the form of what is sent and answered. The others
+implement `workloads.clients.protocol` with them. May import `workloads.clients`.
 """

@@ -8,18 +8,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from workloads.clients.client_failure import ClientFailure
 from workloads.clients.command import settings as names
 from workloads.clients.command.consumer import CommandConsumer
-from workloads.clients.command.hello import Hello
 from workloads.clients.command.member import CommandMember
-from workloads.clients.command.messages import Refusal
-from workloads.clients.command.name import words
-from workloads.clients.command.process import ClientProcess
-from workloads.clients.command.producer import CommandProducer
+from workloads.clients.command.messages import Hello, Refusal
+from workloads.clients.command.process import ClientFailure, ClientProcess
+from workloads.clients.command.producer import CommandProducer, CommandTransactional
 from workloads.clients.command.share import CommandShare
-from workloads.clients.command.transactions import CommandTransactional
 from workloads.clients.connection import Address
+from workloads.clients.library import words
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 

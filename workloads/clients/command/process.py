@@ -20,9 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workloads import user_program
-from workloads.clients.client_failure import ClientFailure
-from workloads.clients.command.hello import Hello, parse_hello
-from workloads.clients.command.messages import Done, parse_done, parse_refusal
+from workloads.clients.command.messages import Done, Hello, parse_done, parse_hello, parse_refusal
 
 T = TypeVar("T")
 
@@ -44,6 +42,14 @@ END_LIMIT = 5.0
 
 Release = Callable[["ClientProcess"], None]
 """Takes a process whose client is closed, for the next client."""
+
+
+class ClientFailure(Exception):
+    """A client ended, hangs, or does not keep to the protocol: what it did is unknown from then on.
+
+    The text is one line with the command, what happened, and the client's last output. A worker process reports it as
+    its problem and ends, so that the run is never valid.
+    """
 
 
 class ClientProcess:

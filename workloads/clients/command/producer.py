@@ -1,4 +1,4 @@
-"""The producer of a client process behind our protocol."""
+"""The producers of a client process behind our protocol: the plain one, and the transactional one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import queue
 import struct
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
-from workloads.clients.asked_epochs import AskedEpochs
-from workloads.clients.command import messages
+from workloads.clients.command import messages, settings
 from workloads.clients.command.messages import Done, Refusal
-from workloads.clients.command.outcome import of_completion
 from workloads.clients.command.process import ClientProcess, Release
 from workloads.clients.connection import Address
-from workloads.clients.outcome import Acks, Outcome
-from workloads.clients.protocol import Completion, Log
+from workloads.clients.epochs import AskedEpochs
+from workloads.clients.outcome import Acks, Outcome, acknowledged
+from workloads.clients.protocol import OUTSIDE, Completion, DelegatingProducer, Ending, Log
 from workloads.keys import Keyed
 
 AT_ONCE = 64
@@ -23,6 +22,37 @@ AT_ONCE = 64
 
 STALL = 30.0
 """Seconds without a completion after which a producer with sends under way is replaced."""
+
+CLAIM_LIMIT = 6.0
+"""Seconds to claim an id: metadata, coordinator, and the end of what the id's last owner left open."""
+
+
+REFUSED = frozenset(
+    {
+        "NOT_ENOUGH_REPLICAS", "LEADER_NOT_AVAILABLE", "THROTTLING_QUOTA_EXCEEDED",
+        "MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "CORRUPT_MESSAGE",
+        "INVALID_TIMESTAMP", "INVALID_REQUIRED_ACKS", "INVALID_TOPIC_EXCEPTION", "POLICY_VIOLATION",
+        "UNSUPPORTED_VERSION", "UNSUPPORTED_FOR_MESSAGE_FORMAT", "UNSUPPORTED_COMPRESSION_TYPE",
+        "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED",
+        "OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
+        "PRODUCER_FENCED", "INVALID_TXN_STATE", "INVALID_PRODUCER_ID_MAPPING", "TRANSACTION_ABORTABLE",
+    }
+)  # fmt: skip
+"""With which a broker refuses a batch before it appends it: `workloads.clients.outcome` in Kafka's own names."""
+
+
+def of_completion(*, acks: Acks, offset: int | None, error: Refusal | None) -> Outcome:
+    """The outcome of a send from what a client says about it: Kafka's name of the error and, where it knows them,
+    whether the record was sent at all, and in how many requests.
+
+    Only with these an error proves that nothing was written: that of a last attempt says nothing about the ones
+    before. A name that is not listed promises nothing.
+    """
+    if error is None:
+        return acknowledged(acks, offset)
+    never_sent = error.sent is False
+    refused = error.attempts == 1 and error.name in REFUSED
+    return Outcome("fail" if never_sent or refused else "info", None, error.name)
 
 
 class CommandProducer:
@@ -144,3 +174,69 @@ class CommandProducer:
         if completions:
             self._progress = time.monotonic()
         return completions
+
+
+class CommandTransactional(DelegatingProducer):
+    """Implements `protocol.TransactionalProducer`. Raises Refusal where the client cannot claim the id."""
+
+    def __init__(
+        self,
+        process: ClientProcess,
+        release: Release,
+        *,
+        bootstrap: Iterable[Address],
+        topics: tuple[str, ...],
+        transactional_id: str,
+        timeout: float,
+        config: Mapping[str, Any],
+    ) -> None:
+        bootstrap = tuple(bootstrap)
+        self._process = process
+        self._sending = CommandProducer(
+            process,
+            release,
+            bootstrap=bootstrap,
+            topics=topics,
+            acks="all",
+            role="transactional",
+            limit=CLAIM_LIMIT,
+            config={
+                **settings.producer(bootstrap, acks="all", idempotence=True, settings=config),
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": str(round(timeout * 1000)),
+            },
+        )
+        super().__init__(self._sending)
+        opened = self._sending.opened
+        self.producer_id, self.epoch = process.understood(
+            "open",
+            lambda: (messages.parse_number(opened, "producer"), messages.parse_number(opened, "epoch")),
+        )
+
+    def begin(self) -> None:
+        try:
+            self._process.call("begin")
+        except Refusal as error:
+            raise ConnectionError(f"the producer cannot begin a transaction: {error}") from error
+
+    def add_positions(self, positions: Mapping[Log, int], membership: Any, limit: float) -> Ending:
+        if membership is None:
+            return Ending("fail", OUTSIDE)
+        self._sending.flush()
+        try:
+            self._process.call(
+                "add-offsets", offsets=messages.offsets(positions), membership=membership, limit=limit,
+                timeout_ms=round(limit * 1000),
+            )  # fmt: skip
+        except Refusal as error:
+            # They count only with the commit, and after anything but ok nobody requests one.
+            return Ending("fail", error.name)
+        return Ending("ok")
+
+    def end(self, outcome: Literal["commit", "abort"], limit: float) -> Ending:
+        self._sending.flush()
+        try:
+            self._process.call("end", outcome=outcome, limit=limit, timeout_ms=round(limit * 1000))
+        except Refusal as error:
+            return Ending("fail" if outcome == "commit" and error.aborted else "info", error.name)
+        return Ending("ok")

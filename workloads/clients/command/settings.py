@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workloads.clients.connection import Address
+from workloads.clients.connection import Address, common_security
 from workloads.clients.outcome import Acks
 
 COMMON: Mapping[str, str] = {
@@ -47,10 +47,7 @@ def check_setting(name: str) -> None:
 def access(bootstrap: Iterable[Address]) -> dict[str, str]:
     """Raises ValueError when the addresses differ in security: a client connects to all brokers in the same way."""
     addresses = tuple(bootstrap)
-    securities = {address.security for address in addresses}
-    if len(securities) > 1:
-        raise ValueError(f"brokers {', '.join(map(str, addresses))}: expected the same security for all")
-    (security,) = securities or {None}
+    security = common_security(addresses)
     return {
         "bootstrap.servers": ",".join(map(str, addresses)),
         **(security.kafka() if security is not None else {}),

@@ -12,10 +12,10 @@ from typing import Any
 from confluent_kafka import Consumer as Library
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from workloads.clients.confluent.records import to_polled
 from workloads.clients.confluent.settings import COMMON, access
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
+from workloads.keys import KEY, from_wire
 
 CONSUMER: dict[str, Any] = {
     # librdkafka needs one. Nothing is committed and nobody joins, so the group is never created.
@@ -196,3 +196,13 @@ class ConfluentConsumer:
             ]
         )
         self._is_assigned = True
+
+
+def to_polled(log: Log, offset: int, message: Message) -> Polled:
+    epoch, key = message.leader_epoch(), message.key()
+    # Headers are decoded at each request. Only tombstones and records with a body need them, whose keys are not ours.
+    is_plain = key is None or (len(key) == KEY.size and message.value() is not None)
+    headers = None if is_plain else message.headers()
+    pairs = headers.items() if isinstance(headers, dict) else headers
+    payload, keyed = from_wire(key, message.value(), pairs)
+    return Polled(log, offset, -1 if epoch is None else epoch, payload, None, keyed, message.timestamp()[1])

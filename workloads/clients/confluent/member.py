@@ -11,11 +11,9 @@ from typing import Any, Literal
 from confluent_kafka import Consumer as Library
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from workloads.clients.confluent.consumer import CLOSE_LIMIT, CONSUMER
-from workloads.clients.confluent.limited import call_within
+from workloads.clients.confluent.consumer import CLOSE_LIMIT, CONSUMER, to_polled
 from workloads.clients.confluent.poll_commits import PollCommits
-from workloads.clients.confluent.records import to_polled
-from workloads.clients.confluent.settings import COMMON, access
+from workloads.clients.confluent.settings import COMMON, access, call_within
 from workloads.clients.connection import Address
 from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
 

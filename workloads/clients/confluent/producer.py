@@ -1,4 +1,10 @@
-"""The producer of confluent-kafka behind our protocol."""
+"""The producer of confluent-kafka behind our protocol, and the outcome of its sends.
+
+librdkafka knows whether a message was possibly written (``rd_kafka_message_status``), and retries some errors without
+counting them, even with ``retries=0``. Its Python binding tells neither. So the error of a delivery report describes
+the last attempt only: an earlier one may have been written, and no report proves a failure. An error that produce()
+raises does, because the message never entered the queue.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +17,10 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Library
 
-from workloads.clients.asked_epochs import AskedEpochs
-from workloads.clients.confluent import outcome
 from workloads.clients.confluent.settings import COMMON, CONNECT_TIMEOUT, access
 from workloads.clients.connection import Address
-from workloads.clients.outcome import Acks, Outcome
+from workloads.clients.epochs import AskedEpochs
+from workloads.clients.outcome import Acks, Outcome, acknowledged
 from workloads.clients.protocol import Completion, Log
 from workloads.keys import Keyed, to_wire
 
@@ -109,7 +114,7 @@ class ConfluentProducer:
                 on_delivery=partial(self._report, op),
             )  # fmt: skip
         except Exception as error:
-            self._end(op, outcome.of_refusal(error))
+            self._end(op, of_refusal(error))
             if isinstance(error, KafkaException):
                 self._note(error.args[0])
 
@@ -171,7 +176,7 @@ class ConfluentProducer:
     def _report(self, op: int, error: KafkaError | None, message: Message) -> None:
         if error is None:
             self._has_new_acks = True
-        self._end(op, outcome.of_report(acks=self._acks, offset=message.offset(), error=error))
+        self._end(op, of_report(acks=self._acks, offset=message.offset(), error=error))
         if error is not None:
             self._note(error)
 
@@ -192,3 +197,39 @@ class ConfluentProducer:
 def _free(producers: list[Library]) -> None:
     """Drop the last reference."""
     producers.clear()
+
+
+NOT_QUEUED: Mapping[int, str] = {
+    KafkaError._QUEUE_FULL: "the queue has its maximal number of messages or bytes",
+    KafkaError.MSG_SIZE_TOO_LARGE: "larger than message.max.bytes of the client",
+    KafkaError._UNKNOWN_PARTITION: "the metadata has the topic and not the partition",
+    KafkaError._UNKNOWN_TOPIC: "the metadata does not have the topic",
+    KafkaError._FATAL: "a fatal error came before: the producer sends nothing more",
+    KafkaError._STATE: "a transactional producer is not in a transaction",
+    KafkaError._INVALID_ARG: "an argument has no valid value",
+}
+"""Codes with which produce() refuses a message, and when."""
+
+
+def of_refusal(error: BaseException) -> Outcome:
+    """Of a message for which produce() raised this error. Unlisted errors promise nothing."""
+    if isinstance(error, BufferError):
+        return Outcome("fail", None, "_QUEUE_FULL")
+    if isinstance(error, KafkaException):
+        code, name = _code(error)
+        return Outcome("fail" if code in NOT_QUEUED else "info", None, name)
+    # Type and value errors of arguments come before librdkafka is called.
+    known = isinstance(error, (TypeError, ValueError))
+    return Outcome("fail" if known else "info", None, type(error).__name__)
+
+
+def of_report(*, acks: Acks, offset: int | None, error: KafkaError | None) -> Outcome:
+    """Of a message with a delivery report. offset: None or negative where the broker gave none."""
+    if error is not None:
+        return Outcome("info", None, error.name())
+    return acknowledged(acks, offset)
+
+
+def _code(error: KafkaException) -> tuple[int, str]:
+    (cause, *_) = error.args
+    return cause.code(), cause.name()

@@ -10,12 +10,10 @@ from typing import Any, Literal
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from workloads.clients.confluent.limited import call_within
 from workloads.clients.confluent.producer import ConfluentProducer
-from workloads.clients.confluent.settings import COMMON
+from workloads.clients.confluent.settings import COMMON, call_within
 from workloads.clients.connection import Address
-from workloads.clients.delegating import DelegatingProducer
-from workloads.clients.protocol import OUTSIDE, Ending, Log
+from workloads.clients.protocol import OUTSIDE, DelegatingProducer, Ending, Log
 
 CLAIM_LIMIT = 3.0
 """Seconds for the coordinator to give the producer id."""

@@ -120,3 +120,14 @@ class Assignments(ConsumerRebalanceListener):  # type: ignore[misc]
         if self._coordinator.rejoining and (lost := self._subscription.assigned_partitions()):
             self.on_partitions_lost(lost)
             self._subscription.assign_from_subscribed([])
+
+
+def go_on_joining(consumer: Any) -> None:
+    """Let the next poll of a KafkaConsumer wait for the join that the one before left under way.
+
+    Where new partitions were the reason to join, the library forgets it with the answer of the coordinator: if a poll
+    ended at that moment, the next ones would not join, and nobody would send heartbeats.
+    """
+    coordinator = consumer._coordinator
+    if coordinator._join_task is not None:
+        coordinator.request_rejoin()

@@ -1,4 +1,4 @@
-"""The consumer of kafka-python behind our protocol."""
+"""The consumer of kafka-python behind our protocol, and what a member of a group shares with it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, 
 
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
-from workloads.clients.kafka_python.connectivity import Connectivity
-from workloads.clients.kafka_python.fetches import Fetches
-from workloads.clients.kafka_python.parked_records import let_go_of_consumed_response
-from workloads.clients.kafka_python.records import to_polled
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
+from workloads.clients.protocol import Fetched, Log, LostPosition, Polled, ReportedEnd
+from workloads.keys import from_wire
 
 CONSUMER: dict[str, Any] = {
     "group_id": None,
@@ -191,3 +188,110 @@ class KafkaPythonConsumer:
                 self._heard[log] = max(self._heard.get(log, -1), self._epochs.highest(log))
         self.close()
         self._assignment += 1
+
+
+class Fetches:
+    """Which broker served a record, when its response arrived, and which end of the log the last response reported.
+
+    kafka-python returns records from a buffer: a record may wait there, also while the log is truncated, and nothing
+    in it says where it came from. At most one response per partition is buffered, and the next one begins behind it.
+    So this follows the responses of a fetcher. One look-up serves all records that a poll got of a partition.
+    """
+
+    def __init__(self, fetcher: Any) -> None:
+        self._handle = fetcher._handle_fetch_response
+        self._latest: dict[Any, tuple[tuple[int, Fetched], ...]] = {}
+        """Partition to first offset and source of the last two responses with records: the next one may arrive before
+        the poll that took the last record of the one before has returned."""
+        self._watermarks: dict[tuple[int, Any], int] = {}
+        """The last high watermark by broker and partition. In a fetch session (KIP-227), a broker leaves out the
+        partitions of which nothing has changed."""
+        self._ends: dict[Any, ReportedEnd] = {}
+        fetcher._handle_fetch_response = self._note
+
+    def source(self, partition: Any, offset: int) -> Fetched | None:
+        """Of a record that a poll has just returned; None if it is unknown."""
+        for start, source in reversed(self._latest.get(partition, ())):
+            if start <= offset:
+                return source
+        return None
+
+    def end(self, partition: Any) -> ReportedEnd | None:
+        """As the last response reported it. Responses that only name the replica to read from do not count."""
+        return self._ends.get(partition)
+
+    def _note(self, node_id: int, fetch_offsets: Any, send_time: float, response: Any) -> Any:
+        source = Fetched(node_id, time.monotonic_ns())
+        reported = {
+            (topic.topic, data.partition_index): data
+            for topic in response.responses
+            for data in topic.partitions
+        }
+        for partition, offset in fetch_offsets.items():
+            data = reported.get((partition.topic, partition.partition))
+            if data is not None and data.records:
+                self._latest[partition] = (*self._latest.get(partition, ())[-1:], (offset, source))
+        if not response.error_code:
+            self._note_ends(node_id, fetch_offsets, int(send_time * 1e9), reported)
+        return self._handle(node_id, fetch_offsets, send_time, response)
+
+    def _note_ends(self, node_id: int, fetch_offsets: Any, asked: int, reported: Any) -> None:
+        for partition in fetch_offsets:
+            at, data = (node_id, partition), reported.get((partition.topic, partition.partition))
+            if data is not None:
+                if data.error_code or data.high_watermark < 0 or data.preferred_read_replica >= 0:
+                    # A broker that names another replica to read from returns no records, and its own watermark.
+                    self._watermarks.pop(at, None)
+                    continue
+                self._watermarks[at] = data.high_watermark
+            if at in self._watermarks:
+                self._ends[partition] = ReportedEnd(node_id, asked, self._watermarks[at])
+
+
+STRANDED_LIMIT = 5.0
+"""Seconds without a connection after which a client counts as stranded. To connect again takes a second at most."""
+
+
+class Connectivity:
+    """Follows one client of the library through its connection manager, in case it loses all brokers that it knows,
+    while a bootstrap may find others.
+
+    The library never bootstraps again (KIP-899): if its metadata names one broker only, because the others were down,
+    and then that one fails and the others return, the client waits for that one for ever.
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+        self._connected = time.monotonic()
+
+    def is_stranded(self) -> bool:
+        """Whether it has had no connection for `STRANDED_LIMIT` seconds, and a new client would ask brokers that it
+        does not know. Call it often."""
+        if any(connection.connected for connection in list(self._manager._conns.values())):
+            self._connected = time.monotonic()
+            return False
+        if time.monotonic() - self._connected < STRANDED_LIMIT:
+            return False
+        cluster = self._manager.cluster
+        known = {(broker.host, broker.port) for broker in cluster.brokers()}
+        return any((broker.host, broker.port) not in known for broker in cluster.bootstrap_brokers())
+
+
+def let_go_of_consumed_response(fetcher: Any) -> None:
+    """Call it before a poll. A response is false once all of its records were polled.
+
+    kafka-python keeps the records of a partition that was paused before all of them were polled. After the partition
+    is resumed it returns them only if its fetcher holds no other response, and a response whose records were all
+    polled counts as one: without another partition to poll, the resumed one then returns nothing for ever
+    (kafka-python 3.0.12).
+    """
+    if not fetcher._next_partition_records:
+        fetcher._next_partition_records = None
+
+
+def to_polled(log: Log, record: Any, fetched: Fetched | None) -> Polled:
+    """record: a ConsumerRecord."""
+    if record.key is None:
+        return Polled(log, record.offset, record.leader_epoch, record.value, fetched, None, record.timestamp)
+    payload, keyed = from_wire(record.key, record.value, record.headers)
+    return Polled(log, record.offset, record.leader_epoch, payload, fetched, keyed, record.timestamp)

@@ -14,11 +14,9 @@ from kafka.errors import KafkaError
 
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
-from workloads.clients.kafka_python.batch import Batch
-from workloads.clients.kafka_python.sender_rounds import SenderRounds
+from workloads.clients.kafka_python import attempts
 from workloads.clients.kafka_python.settings import COMMON, access
 from workloads.clients.outcome import NEVER_SENT, Acks, Outcome, acknowledged, refused
-from workloads.clients.patches import attempts
 from workloads.clients.protocol import Completion, Log
 from workloads.keys import Keyed, to_wire
 
@@ -226,3 +224,57 @@ def _failed(error: BaseException) -> Outcome:
     if isinstance(error, attempts.SendFailed):
         return refused(error.error, error.attempts)
     return refused(error, None)
+
+
+class Batch:
+    """The sends of one batch of the library, which end together: a callback for each record would take a tenth of the
+    time that the library needs for the record.
+
+    produced  its future of the batch, which all of its records share.
+    """
+
+    __slots__ = ("futures", "ops", "produced")
+
+    def __init__(self, produced: Any) -> None:
+        self.produced = produced
+        self.ops: list[int] = []
+        """In the order of the records."""
+        self.futures: list[Any] = []
+        """The library's, of each record."""
+
+    def add(self, op: int, future: Any) -> None:
+        self.futures.append(future)
+        self.ops.append(op)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the library has made smaller ones of it, because a broker found it too large. Then it never ends,
+        and its records do, each with one of those."""
+        return self.produced._latch.is_set() and not self.produced.is_done
+
+
+class SenderRounds:
+    """Counts how often the network thread of a KafkaProducer has failed in succession.
+
+    The thread catches whatever a round raises, logs it, and begins the next round. Where each round raises the same,
+    it sends nothing more to any broker, no send ends, and the library reports nothing. This was seen with
+    kafka-python 3.0.12 after a broker had been restarted.
+
+    failures  rounds in succession, up to the last one, that raised something.
+    last      what the last of them raised.
+    """
+
+    def __init__(self, sender: Any) -> None:
+        self.failures = 0
+        self.last: Exception | None = None
+        self._round = sender.run_once
+        sender.run_once = self._counted
+
+    def _counted(self) -> None:
+        try:
+            self._round()
+        except Exception as error:
+            self.failures += 1
+            self.last = error
+            raise
+        self.failures = 0

@@ -10,9 +10,8 @@ from kafka import OffsetAndMetadata, TopicPartition
 from kafka.errors import KafkaError
 
 from workloads.clients.connection import Address
-from workloads.clients.delegating import DelegatingProducer
 from workloads.clients.kafka_python.producer import KafkaPythonProducer
-from workloads.clients.protocol import OUTSIDE, Ending, Log
+from workloads.clients.protocol import OUTSIDE, DelegatingProducer, Ending, Log
 
 UNKNOWN = -1
 """How kafka-python says that it has no producer id."""

@@ -10,8 +10,7 @@ from kafka.errors import KafkaConfigurationError, KafkaError
 
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.consumer import KafkaPythonConsumer
-from workloads.clients.kafka_python.member import KafkaPythonMember
-from workloads.clients.kafka_python.member_settings import member_settings
+from workloads.clients.kafka_python.member import KafkaPythonMember, member_settings
 from workloads.clients.kafka_python.producer import KafkaPythonProducer, check_setting
 from workloads.clients.kafka_python.transactional import KafkaPythonTransactional
 from workloads.clients.outcome import Acks

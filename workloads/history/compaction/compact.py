@@ -9,7 +9,7 @@ The format of segments suits a writer that may be killed; the tables suit the an
 - writes checksums and the number of rows of each file, so that damage and missing files are noticed,
 - writes a copy of the rows of a small history, which is read faster (`row_copy`).
 
-Rows are sorted on disk (`external_sort`), because a history may be larger than memory. Two threads prefetch: reading
+Rows are sorted on disk (`sorting`), because a history may be larger than memory. Two threads prefetch: reading
 overlaps sorting, and merging overlaps encoding.
 
 Compaction may be killed at any moment. Each table is built in a hidden folder and then renamed, ``format.json`` is
@@ -26,27 +26,27 @@ import logging
 import os
 import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from workloads.history.compaction.bucketing import BUCKET, by_bucket, with_bucket
-from workloads.history.compaction.external_sort import chunks, externally_sorted
-from workloads.history.compaction.joining import joined, not_completed
-from workloads.history.compaction.order import with_previous
-from workloads.history.compaction.prefetch import prefetched
-from workloads.history.layout import BUCKETS, WHOLE, file_name
-from workloads.history.parquet import row_groups, write
-from workloads.history.reader import batches, is_cut
+from workloads.history.compaction.sorted_records import joined, not_completed, with_previous
+from workloads.history.compaction.sorting import chunks, externally_sorted, numbered
+from workloads.history.parquet import BUCKETS, KEY, WHOLE, bucket, file_name, row_groups, write
 from workloads.history.row_copy import write_copy
 from workloads.history.schema import FORMAT, TABLES
-from workloads.history.segments import segments
+from workloads.history.segments import batches, is_cut, segments
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SORT = {
     "records": ("topic", "partition", "process", "f", "assignment", "index"),
@@ -60,6 +60,9 @@ MEMORY = 64 << 20
 CANNOT_LOCK = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP}
 """Errors of file systems that cannot lock a folder, such as NFS."""
 
+BUCKET = "bucket"
+"""A column that records have while they are sorted; it is not in the files."""
+
 LARGE = 192 << 20
 """Bytes of records in segments (about a million records) from which they are divided into buckets. For fewer, Spark
 spends more time opening files than reading them."""
@@ -69,7 +72,7 @@ def compact(run: Path, *, memory: int = MEMORY, large: int = LARGE) -> dict[str,
     """Turn ``<run>/history/segments`` into Parquet files ``<run>/history/<table>/*.parquet``. Returns rows by table.
 
     memory  bytes of rows held in memory at a time; the rest is sorted on disk, beside the segments.
-    large   bytes of records from which the records are divided into buckets (see `layout`).
+    large   bytes of records from which the records are divided into buckets (see `workloads.history.parquet`).
     May be repeated: an interrupted compaction starts over, a finished one is left unchanged. A run that recorded
     nothing gets empty tables. Of two processes that compact a run, the second one waits for the first. Raises
     FileNotFoundError without a run directory, ValueError for a history of another format.
@@ -142,8 +145,8 @@ def _compact(history: Path, name: str, memory: int, large: int) -> None:
         # The next row group is merged while one is encoded; only these two are in memory.
         with closing(prefetched(_groups(rows))) as groups:
             # A table without rows has no buckets, but still gets a file (below).
-            for bucket, tables in groupby(groups, key=itemgetter(0)):
-                file = WHOLE if bucket is None else file_name(bucket, BUCKETS)
+            for number, tables in groupby(groups, key=itemgetter(0)):
+                file = WHOLE if number is None else file_name(number, BUCKETS)
                 write(unfinished / file, (table for _, table in tables), TABLES[name])
     if not any(unfinished.iterdir()):
         write(unfinished / WHOLE, [], TABLES[name])
@@ -153,9 +156,9 @@ def _compact(history: Path, name: str, memory: int, large: int) -> None:
 
 def _groups(rows: Iterable[pa.Table]) -> Generator[tuple[int | None, pa.Table]]:
     """Cut the rows into row groups, each with its bucket."""
-    for bucket, tables in groupby(by_bucket(rows), key=itemgetter(0)):
+    for number, tables in groupby(by_bucket(rows), key=itemgetter(0)):
         for group in row_groups(table for _, table in tables):
-            yield bucket, group
+            yield number, group
 
 
 @contextmanager
@@ -209,3 +212,61 @@ def _write_format(history: Path, cut: list[str], rows: Mapping[str, Mapping[str,
     content = {"format": FORMAT, "rows": rows} | ({"cut": cut} if cut else {})
     unfinished.write_text(json.dumps(content) + "\n")
     os.replace(unfinished, history / "format.json")
+
+
+def with_bucket(records: pa.Table, *, buckets: int) -> pa.Table:
+    """Append `BUCKET`. There are few logs, so the bucket is computed once for each log, not for each row."""
+    codes = pa.repeat(pa.scalar(0, pa.int64()), len(records))
+    for name in KEY:
+        column, bits = numbered(records[name])
+        # Most columns have a single value and need no bits.
+        codes = pc.bit_wise_or(pc.shift_left(codes, bits), column) if bits else codes
+    logs = codes.dictionary_encode()
+    examples = records.select(KEY).take(_firsts(logs.indices)).to_pylist()
+    numbers = pa.array([bucket(*log.values(), buckets=buckets) for log in examples], pa.int32())
+    return records.append_column(BUCKET, numbers.take(logs.indices))
+
+
+def _firsts(codes: pa.Array) -> pa.Array:
+    """The first position of each code; codes are numbered from 0 in the order in which they first appear."""
+    highest = pc.cumulative_max(codes)
+    begins = pc.indices_nonzero(pc.not_equal(highest[1:], highest[:-1]))
+    return pa.concat_arrays([pa.array([0], pa.int64())[: len(codes)], pc.add(begins, 1)])
+
+
+def by_bucket(tables: Iterable[pa.Table]) -> Iterator[tuple[int | None, pa.Table]]:
+    """Cut tables sorted by `BUCKET` where it changes, and drop the column. The bucket is None for undivided
+    tables."""
+    for table in tables:
+        if BUCKET not in table.column_names:
+            yield None, table
+            continue
+        begin = 0
+        for each in pc.value_counts(table[BUCKET]).to_pylist():
+            yield each["values"], table.slice(begin, each["counts"]).drop_columns(BUCKET)
+            begin += each["counts"]
+
+
+def prefetched(items: Generator[T]) -> Generator[T]:
+    """The same items; while the caller works on one item, a thread makes the next, and no more than that.
+
+    An exception raised while making an item is raised here, at that item. At the end, whether by the last item, an
+    exception or `close`, the thread has ended and `items` is closed; `close` waits for the item that is being made.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
+        try:
+            future = pool.submit(_next, items)
+            while item := future.result():
+                future = pool.submit(_next, items)
+                # Taken out of the list, so that only the caller keeps the item in memory.
+                yield item.pop()
+        finally:
+            # In the same thread, so after the item that is being made there.
+            pool.submit(items.close).result()
+
+
+def _next(items: Generator[T]) -> list[T]:
+    """The next item in a list, or an empty list at the end."""
+    for item in items:
+        return [item]
+    return []

@@ -1,4 +1,4 @@
-"""Reads EDN, the notation of Jepsen's histories, as a stream.
+"""EDN, the notation of Jepsen's histories: read as a stream, and written.
 
 The library for EDN takes the whole text at once, and half a millisecond for each operation of a history
 (docs/jepsen.md). A history needs only a part of EDN: keywords, symbols and characters become strings, sets become
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 NAME = r"""[^\s,()\[\]{}";\\]"""
@@ -209,3 +209,33 @@ def _number(token: str) -> int | float | str:
     if RATIO.fullmatch(token):
         return token
     raise ValueError(f"{token[:40]} is neither a number nor a name")
+
+
+def dumps(value: Any) -> str:
+    """A value as EDN on one line. A string that begins with ``:`` becomes a keyword, and so does every key that is a
+    string; None, booleans, numbers, lists, tuples and mappings become their counterparts. Raises TypeError for
+    others."""
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(key)} {dumps(each)}" for key, each in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + " ".join(map(dumps, value)) + "]"
+    if isinstance(value, str):
+        return value if value[:1] == ":" and _is_name(value[1:]) else json.dumps(value, ensure_ascii=False)
+    raise TypeError(
+        f"EDN has no form for a {type(value).__name__}: expected None, a boolean, number, string, list or mapping"
+    )
+
+
+def _key(key: Any) -> str:
+    return f":{key}" if isinstance(key, str) and _is_name(key) else dumps(key)
+
+
+def _is_name(name: str) -> bool:
+    return re.fullmatch(r"[A-Za-z*!_?<>=][A-Za-z0-9*+!_?<>=.'-]*", name) is not None

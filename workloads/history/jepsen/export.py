@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from workloads.history.compaction.compact import compact
-from workloads.history.jepsen.edn_writer import dumps
+from workloads.history.jepsen.edn import dumps
 from workloads.history.schema import NEMESIS, TABLES
 
 Key = tuple[str, int]

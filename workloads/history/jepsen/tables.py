@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from workloads.history.jepsen.operations import DATA, RESETS, JepsenError, Notes, Op, Unordered, read
-from workloads.history.rows import Row, row_builder
 
 OPERATION = [
     ("run", pa.int32()),  # of the file, see `Written`
@@ -158,3 +157,19 @@ class _Table:
     def __exit__(self, *_: object) -> None:
         self._flush()
         self._writer.close()
+
+
+Row = tuple[Any, ...]
+"""One value for each column of a table, in the order of its schema."""
+
+
+def row_builder(table: str, columns: Iterable[str]) -> Callable[..., Row]:
+    """A function that takes these columns as keywords and returns a row; a column that is not given is null.
+
+    Its code is generated, as that of a named tuple is: it takes 0.5 µs per row, a merge of dictionaries 1.3 µs.
+    """
+    names = list(columns)
+    parameters = ", ".join(f"{name}=None" for name in names)
+    build: Callable[..., Row] = eval(f"lambda *, {parameters}: ({', '.join(names)},)")
+    build.__qualname__ = build.__name__ = table  # for the message of a TypeError
+    return build

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from workloads.history.lines.fields import LOG, OF_OTHERS, TOPIC, Kind, field, inside, needed
-from workloads.history.lines.types import (
+from workloads.history.lines.fields import (
     ANY,
     BOOLEAN,
     COUNT,
+    LOG,
     NAME,
     NODE,
     OBJECT,
+    OF_OTHERS,
     OFFSET,
     SECONDS,
     SETTINGS,
@@ -18,8 +19,13 @@ from workloads.history.lines.types import (
     TEXT,
     TIME,
     TOKEN,
+    TOPIC,
+    Kind,
     choice,
+    field,
+    inside,
     list_of,
+    needed,
 )
 
 CONTROL = (

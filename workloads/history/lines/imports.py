@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workloads.history.compaction.compact import compact
-from workloads.history.lines.fields import DOUBTS, IMPORTED, Field
+from workloads.history.lines.fields import DOUBTS, IMPORTED, UNITS, Field
 from workloads.history.lines.kinds import KINDS, RECORD
 from workloads.history.lines.parse import Line, Problems, read_header, read_lines
 from workloads.history.lines.survey import Survey, Token, survey
-from workloads.history.lines.types import UNITS
 from workloads.history.schema import HARNESS, NEMESIS, TABLES
 from workloads.history.writer import ROWS, Writer
 

@@ -5,27 +5,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workloads.history.lines.applications import APPLICATIONS
 from workloads.history.lines.control import CONTROL
-from workloads.history.lines.fields import LOG, OF_CLIENTS, TOPIC, Field, Kind, field, inside, needed
-from workloads.history.lines.queues import QUEUES
-from workloads.history.lines.topics import TOPICS
-from workloads.history.lines.types import (
+from workloads.history.lines.fields import (
     BOOLEAN,
     COUNT,
     INTEGER,
+    LOG,
     MILLISECONDS,
     NAME,
     NODE,
     OBJECT,
+    OF_CLIENTS,
     OFFSET,
     RECORDS,
     SMALL,
     TEXT,
     TIME,
     TOKEN,
+    TOPIC,
+    Field,
+    Kind,
     choice,
+    field,
+    inside,
+    needed,
 )
+from workloads.history.lines.workload_kinds import APPLICATIONS, QUEUES, TOPICS
 
 RANGE = (
     field("start_offset", OFFSET, "the first offset to read; absent: unknown"),

@@ -11,9 +11,18 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from workloads.history.lines.fields import IGNORED, VERSION, Field, Kind
+from workloads.history.lines.fields import (
+    IGNORED,
+    UNITS,
+    VERSION,
+    BadValue,
+    Field,
+    Kind,
+    in_unit,
+    plain,
+    shown,
+)
 from workloads.history.lines.kinds import KINDS, MORE, RECORD
-from workloads.history.lines.types import UNITS, BadValue, in_unit, plain, shown
 from workloads.history.text_file import not_text, opened
 
 HEADER = "kafkacheck_history"

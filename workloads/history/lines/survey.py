@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from workloads.history.lines.fields import is_whole
 from workloads.history.lines.parse import Line, Problems
-from workloads.history.lines.types import is_whole
 from workloads.history.schema import VALUE_BITS
 
 Token = str | int

@@ -6,8 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workloads.history.compaction.compact import SORT
-from workloads.history.compaction.joining import joined, not_completed
-from workloads.history.compaction.order import with_previous
+from workloads.history.compaction.sorted_records import joined, not_completed, with_previous
 from workloads.history.compaction.sorting import flat, in_order
 from workloads.history.live.columns import (
     Mask,

@@ -1,4 +1,4 @@
-"""Holds the records of the last minutes, and finds those that may break a promise together with new rows."""
+"""Holds the rows of the last minutes, and finds those that may break a promise together with new rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workloads.history.live.columns import (
     sessions,
     times,
 )
-from workloads.history.schema import RECORDS
+from workloads.history.schema import OPERATIONS, RECORDS
 
 SECOND = 1_000_000_000
 
@@ -50,7 +50,7 @@ LONGEST = 3600 * SECOND
 
 
 class Recent:
-    """Besides the last minutes, it holds sends that nobody has read, and how far each session got.
+    """The records: besides the last minutes, it holds sends that nobody has read, and how far each session got.
 
     Not all of it is judged again with each window, but what shares a value or an offset with a new row, lies in a gap
     of one, or has one in a gap of its own.
@@ -142,3 +142,91 @@ def _least_of_newest(at: Numbers, most: int) -> int:
     if len(at) <= most:
         return 0
     return int(at.take(pc.sort_indices(at)[-most:][:1])[0].as_py())
+
+
+OF_TOPICS = ("topic", "alter", "recreate-topic")
+"""Kinds that say which logs there are, and with which settings: they count for the whole run."""
+
+REMOVES = '"removes_records": true'
+"""In the value of a fault that may remove records, which counts for the whole run as well."""
+
+
+class RecentOperations:
+    """The operations: besides the last minutes, it holds what changed topics or removed records: some rows for each
+    such fault."""
+
+    def __init__(self, *, span: int = SPAN) -> None:
+        self._span = span
+        self._rows = OPERATIONS.empty_table()
+        self._logs = Logs()
+
+    def reading(self, new: pa.Table) -> Numbers:
+        """The sessions that read up to an end."""
+        rows = pa.concat_tables([self._rows, new]).combine_chunks()
+        return pc.unique(sessions(rows).filter(is_one_of(rows, "f", "read")))
+
+    def beside(self, new: pa.Table, records: pa.Table, reading: Numbers, *, now: int) -> pa.Table:
+        """The rows of earlier windows that may break a promise together with these new rows.
+
+        records  those of the window.
+        reading  the sessions that read up to an end.
+        now      the time of the latest record so far, ns.
+        """
+        mine = self._rows
+        active = pa.concat_arrays([sessions(records), sessions(new)])
+        active = active.filter(is_in(active, reading))
+        of_queues = _of_queues(new)
+        return mine.filter(
+            either(
+                both(
+                    is_one_of(mine, "f", "txn"), is_in(numbers(mine, "op"), numbers(records, "transaction"))
+                ),
+                both(
+                    is_one_of(mine, "f", "read"),
+                    is_in(sessions(mine), active),
+                    at_least(times(mine), now - READING_SPAN),
+                ),
+                self._farthest_reads(mine),
+                is_one_of(mine, "f", "member", "worker"),
+                self._lasting(mine),
+                both(
+                    _of_queues(mine),
+                    is_in(
+                        self._logs.places(mine, "start_offset"),
+                        self._logs.places(new, "start_offset").filter(of_queues),
+                    ),
+                ),
+            )
+        )
+
+    def add(self, new: pa.Table, *, now: int) -> None:
+        """Hold new rows, and drop what is too old."""
+        rows = pa.concat_tables([self._rows, new]).combine_chunks()
+        at = times(rows)
+        # Of the events of members, nothing in between may be missing.
+        longer = either(is_one_of(rows, "f", "member", "worker"), self._farthest_reads(rows))
+        held = either(
+            at_least(at, now - self._span), self._lasting(rows), both(longer, at_least(at, now - LONGEST))
+        )
+        self._rows = rows.filter(held).combine_chunks()
+
+    def _lasting(self, rows: pa.Table) -> Mask:
+        """What counts for the whole run. Of the requests to delete the records of a log, the farthest one."""
+        removes = pc.fill_null(pc.match_substring(flat(rows["value"]), REMOVES), False)
+        end = numbers(rows, "end_offset")
+        deletes = both(
+            is_one_of(rows, "f", "deletion"), pc.invert(is_one_of(rows, "type", "fail")), pc.is_valid(end)
+        )
+        return either(
+            is_one_of(rows, "f", *OF_TOPICS), removes, highest((self._logs.of(rows),), end, deletes)
+        )
+
+    def _farthest_reads(self, rows: pa.Table) -> Mask:
+        """Per log and session, the completed read with the highest end."""
+        end = numbers(rows, "end_offset")
+        counts = both(is_one_of(rows, "f", "read"), is_one_of(rows, "type", "ok"), pc.is_valid(end))
+        return highest((self._logs.of(rows), sessions(rows)), end, counts)
+
+
+def _of_queues(rows: pa.Table) -> Mask:
+    return is_one_of(rows, "f", "delivery", "acknowledgement")

@@ -1,26 +1,25 @@
 """Cuts a history that is still being written into windows, each of which is judged once.
 
 A window has the rows of the segments that were sealed since the last one, and those rows of earlier windows that
-may break a promise together with them: `lines`, `recent` and `events` hold what may still be needed. It does not grow
+may break a promise together with them: `lines` and `recent` hold what may still be needed. It does not grow
 with the length of the run, and no segment is read twice.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from workloads.history.live.columns import newest
-from workloads.history.live.events import RecentOperations
 from workloads.history.live.lines import Lines
-from workloads.history.live.recent import Recent
-from workloads.history.live.sealed import Part, SealedSegments
-from workloads.history.reader import read
+from workloads.history.live.recent import Recent, RecentOperations
 from workloads.history.schema import HARNESS, NEMESIS, TABLES
-from workloads.history.segments import segment
+from workloads.history.segments import NAME, SEALED, read, segment
 
 LIMIT = 64 << 20
 """Bytes of the segments of one window, some 400,000 records. Tables of them take a few times as much memory."""
@@ -151,3 +150,57 @@ class Window:
             with suppress(FileNotFoundError):
                 return read(path, TABLES["operations"])
         return None
+
+
+FIRST = f"-0{SEALED}"
+
+
+class Part(NamedTuple):
+    """A sealed segment, in the order of sealing. `at`: when it was last written, s."""
+
+    at: float
+    table: str
+    process: int
+    number: int
+    path: Path
+    size: int
+
+
+class SealedSegments:
+    """Finds the segments that were sealed since the last look, in the order in which each process wrote them. Each is
+    returned once. Memory grows with the number of processes, some 200 bytes each."""
+
+    def __init__(self, history: Path, tables: tuple[str, ...]) -> None:
+        self._history, self._tables = history, tables
+        self._next: dict[tuple[str, int], int] = {}
+
+    def take(self) -> list[Part]:
+        """The segments sealed since the last call; of each process only consecutive ones, because with a gap the
+        order of its rows is unknown."""
+        self._find_processes()
+        return sorted(part for table, process in self._next for part in self._of_process(table, process))
+
+    def next_number(self, table: str, process: int) -> int:
+        """Of the segment that is to be sealed next."""
+        return self._next.get((table, process), 0)
+
+    def _of_process(self, table: str, process: int) -> Iterator[Part]:
+        while True:
+            number = self._next[table, process]
+            path = segment(self._history, table, process, number)
+            try:
+                about = path.stat()
+            except FileNotFoundError:
+                return
+            self._next[table, process] += 1
+            yield Part(about.st_mtime, table, process, number, path, about.st_size)
+
+    def _find_processes(self) -> None:
+        """From the names of first segments only: after a day, the folder has some 100,000 names."""
+        try:
+            names = os.listdir(self._history / "segments")
+        except FileNotFoundError:
+            return
+        for each in names:
+            if each.endswith(FIRST) and (name := NAME.fullmatch(each)) and name["table"] in self._tables:
+                self._next.setdefault((name["table"], int(name["process"])), 0)

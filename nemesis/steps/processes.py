@@ -1,11 +1,9 @@
-"""Faults that end a node's process. The process is started again when the fault is healed."""
+"""Faults that end a node's process, which starts again at the heal, and faults of client processes."""
 
 from __future__ import annotations
 
-from nemesis.fault import Fault
-from nemesis.fault_context import FaultContext, Proof
-from nemesis.steps.served_before import note_explaining, served_before
-from nemesis.steps.serving import verify_serving
+from nemesis.fault import Fault, FaultContext, Proof
+from nemesis.steps.serving import note_explaining, served_before, verify_serving
 
 LIMIT = 10.0
 """Seconds for a process to be observed in its new state."""
@@ -80,3 +78,15 @@ def end_process(context: FaultContext, *, gently: bool = False) -> None:
     if "before" not in context.notes:
         note_process(context)
     context.processes.want(context.event, context.node_id, "stopped", gently=gently)
+
+
+CLIENT_LIMIT = 15.0
+"""Seconds for a client process to be observed in its new state."""
+
+
+class AffectsClient(Fault):
+    """`FaultContext.node_id` is the number of a client process."""
+
+    family = "clients"
+    target_family = "clients"
+    takes_nodes_down = False

@@ -1,7 +1,8 @@
-"""What those who read the output of an application have in common: where logs end, and what an output names."""
+"""The output of an application as a worker sees it: where logs end, what an output names, and when it is quiet."""
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -10,20 +11,72 @@ from typing import Any, NamedTuple
 from workloads.clients.connection import ask
 from workloads.clients.kafka_python.outputs import GroupPositions, Output, OutputConsumer
 from workloads.clients.leaders import Leaders
-from workloads.clients.log_batches import log_batches
 from workloads.clients.protocol import Log
-from workloads.clients.requests import EARLIEST, LATEST
-from workloads.reference import Reference
-from workloads.roles.aggregates import key_of
+from workloads.clients.requests import EARLIEST, LATEST, log_batches
+from workloads.reference import NotLoadable, Reference
 from workloads.roles.context import WorkerContext
 from workloads.tokens import TokenFinder
+
+SHORT_QUIET = 2.0
+"""Seconds without an output after which nothing more is expected of an application that has made, or passed, all."""
+
+ASK_AGAIN = 1.0
+"""Seconds between two questions about the positions of its group."""
+
+
+def wait_for_outputs(context: WorkerContext) -> None:
+    """Once `context.stop` is set, wait until the output is quiet: no new record for `SHORT_QUIET` seconds once every
+    input has an output or the group has committed the end of the source, otherwise for those of the option quiet.
+
+    Options: quiet, settle (seconds after which it gives up), and those of `OutputSource`.
+    """
+    context.ready()
+    context.stop.wait()
+    if context.gone.is_set():
+        return
+    try:
+        _wait(context, OutputSource(context))
+    except (NotLoadable, UnknownIdentity):
+        return  # the role that records the output reports it
+    except TimeoutError as error:
+        context.problem(f"The output could not be read while the application ran: {error}")
+
+
+def _wait(context: WorkerContext, source: OutputSource) -> None:
+    wanted, consumer = source.inputs(), source.consumer()
+    began = last = asked = time.monotonic()
+    seen: set[int] = set()
+    outputs, is_passed = 0, False
+    try:
+        while not context.gone.is_set():
+            polled = consumer.outputs(0.2)
+            now = time.monotonic()
+            if polled:
+                last, outputs = now, outputs + len(polled)
+            for output in polled:
+                seen.update(source.named(output))
+            is_complete = len(seen - {UNNAMED}) >= wanted
+            if not is_complete and not is_passed and now - asked >= ASK_AGAIN:
+                asked, is_passed = now, source.has_passed()
+            if now - last >= (SHORT_QUIET if is_complete or is_passed else context.options["quiet"]):
+                return
+            if now - began >= context.options["settle"]:
+                named = f" that name {len(seen - {UNNAMED}):,} of {wanted:,} inputs"
+                context.problem(
+                    f"The output {source.sink} was not quiet {context.options['settle']:g} s after the last input: "
+                    f"it had {outputs:,} records{named if source.aggregate is None else ''}, and the application "
+                    f"went on writing. Let it end what it does, or set settle to a longer time"
+                )
+                return
+    finally:
+        consumer.close()
+
 
 ANSWER_LIMIT = 10.0
 """Seconds for a leader to report where its log begins or ends."""
 
 UNNAMED = -1
 """In place of the value of an input: an output names something that is no record of the run."""
-
 
 FETCH_LIMIT = 5.0
 """Seconds for one fetch."""
@@ -175,6 +228,10 @@ def _unknown(output: Output, error: Exception) -> UnknownIdentity:
         f"identify raised {type(error).__name__} ({error}) for offset {output.offset} of {topic}-{partition}: "
         f"{excerpt(output)}"
     )
+
+
+def key_of(record: Output) -> str:
+    return (record.key or b"").decode(errors="replace")
 
 
 def excerpt(output: Output) -> str:
