@@ -205,10 +205,6 @@ def parse_version(text: str, *, where: str = "version") -> Version:
     return first, second, third
 
 
-def version_text(version: Version) -> str:
-    return ".".join(map(str, version))
-
-
 NAMES = {
     "version": "Kafka",
     "mode": "metadata",

@@ -26,7 +26,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.spec.release import release_of
     from pytest_kafkacheck.cluster.spec.spec import DEFAULT_VERSION
-    from pytest_kafkacheck.setup.compose import ensure_compose
+    from pytest_kafkacheck.setup.debian import ensure_compose
     from pytest_kafkacheck.setup.everything import ensure_all
 
     versions = options.kafka or [DEFAULT_VERSION]

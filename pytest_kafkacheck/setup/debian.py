@@ -1,4 +1,4 @@
-"""Installs Debian packages, as root, on a machine that has apt."""
+"""Installs Debian packages, as root, on a machine that has apt. docker-compose is one that only our tests need."""
 
 from __future__ import annotations
 
@@ -48,3 +48,18 @@ def install(packages: Sequence[str], *, why: str, say: Say) -> None:
     say(f"installing {names}: {why}")
     run(["apt-get", "update", "-qq"])
     run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages])
+
+
+def ensure_compose(say: Say) -> None:
+    """Install Debian's package when running as root. Tests that need it are skipped without it.
+
+    Raises InfrastructureError.
+    """
+    if shutil.which("docker-compose"):
+        say("docker-compose: present")
+    elif os.geteuid() == 0:
+        install(["docker-compose"], why="the tests of compose files need docker-compose", say=say)
+    else:
+        say(
+            "docker-compose: missing, its tests are skipped; to run them: sudo apt-get install docker-compose"
+        )

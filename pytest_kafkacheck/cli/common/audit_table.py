@@ -19,8 +19,6 @@ STYLES: dict[Effect, str] = {
     "keeps": "green",
 }
 
-ALWAYS_SHOWN = ("version", "replication", "min_isr", "acks", "unclean")
-
 
 def parts(report: Report, *, verbose: bool) -> Iterator[object]:
     """What the console prints, in order. verbose: also what exactly happens, side effects, and the sources."""
