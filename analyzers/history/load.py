@@ -118,9 +118,15 @@ class History:
 
     def rows(self, statement: str) -> list[Row]:
         """As `sql`, with the result. The plan of the statement is kept for the next history where `is_kept`."""
-        if self.kept is not None and self.is_kept:
-            return self.kept.rows(statement)
-        return self.sql(statement).collect()
+        if self.kept is None or not self.is_kept:
+            return self.sql(statement).collect()
+        spark = self.records.sparkSession
+
+        def build(tables: Mapping[str, DataFrame]) -> DataFrame:
+            named: dict[str, Any] = {name: tables[name] for name in tables if f"{{{name}}}" in statement}
+            return spark.sql(statement, **named)
+
+        return self.kept.rows(statement, build)
 
     @property
     def is_kept(self) -> bool:

@@ -16,12 +16,14 @@ import json
 import tempfile
 import threading
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -35,6 +37,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from analyzers.spark.exact_paths import parquet_files
 from analyzers.spark.scratch import scratch_of
 from analyzers.spark.settings import sql_settings
 
@@ -62,21 +65,22 @@ class KeptPlans:
     def __init__(self, spark: SparkSession, schemas: Mapping[str, StructType], scratch: Path) -> None:
         self._spark = spark
         self._folder = Path(tempfile.mkdtemp(prefix="inputs-", dir=scratch))
-        self._taken = threading.Lock()
+        self._taken, self._lock = threading.Lock(), threading.Lock()
         self._settings: tuple[str | None, ...] = ()
         self._run: str | None = None
-        self._plans: dict[tuple[Any, ...], tuple[Callable[[Any], Any], Any]] = {}
-        self._indexes: list[Any] = []
-        self._frames = {name: self._table(name, schema) for name, schema in schemas.items()}
+        self._plans: dict[tuple[Any, ...], tuple[Callable[[Any], Any], Any, set[str]]] = {}
+        self._tables = {name: self._stand_in(name, schema) for name, schema in schemas.items()}
+        self._added: dict[str, _StandIn] = {}
         self._classes = _Classes(spark._jvm)
 
     def take(self, files: Mapping[str, Iterable[str]], *, run: str | None = None) -> bool:
-        """Make these local Parquet files, by table, the input of all statements. False if those of
+        """Make these local Parquet files, by table, the input of all plans. False if those of
         another history still are. run: the id of all rows, if there is only one."""
         if not self._taken.acquire(blocking=False):
             return False
         try:
-            self._link(files)
+            for name, table in self._tables.items():
+                table.link(files[name])
         except BaseException:
             self._taken.release()
             raise
@@ -85,25 +89,39 @@ class KeptPlans:
         self._settings = tuple(self._spark.conf.get(key, None) for key in sql_settings(None))
         return True
 
-    def _link(self, files: Mapping[str, Iterable[str]]) -> None:
-        for name in self._frames:
-            folder = self._folder / name
-            for link in folder.iterdir():
-                link.unlink()
-            for number, file in enumerate(files[name]):
-                (folder / f"{number}.parquet").symlink_to(Path(file).absolute())
-        for index in self._indexes:
-            index.refresh()
+    def put(self, name: str, file: str) -> None:
+        """Make a local Parquet file the input of one more table until `give_back`. All files of a name have the same
+        columns, and rows of the run of `take` if there is only one. Raises ValueError for other columns."""
+        columns = pq.read_schema(file)
+        with self._lock:
+            if name not in self._added:
+                self._added[name] = self._stand_in(name, parquet_files(self._spark, [file]).schema)
+                self._added[name].columns = columns
+            table = self._added[name]
+            if not columns.equals(table.columns):
+                raise ValueError(f"{name}: expected a file with the columns {table.columns}, not {columns}")
+            table.link([file])
+            self._tables = {**self._tables, name: table}
 
     def give_back(self) -> None:
+        for name in self._added:
+            self._tables.pop(name, None)
         self._taken.release()
 
-    def rows(self, statement: str) -> list[Row]:
-        """The result of a statement over ``{TABLE}``. Raises TypeError for a column of a type that JSON lacks."""
-        key = self._settings, self._run is None, statement
+    def rows(self, key: Hashable, build: Callable[[Mapping[str, DataFrame]], DataFrame]) -> list[Row]:
+        """The rows of what `build` makes of the tables, by name. It is called once for each key: its plan is kept.
+
+        ``kept.rows("sends", lambda tables: tables["records"].where("f = 'send'"))``
+
+        Raises KeyError for a table that has no files now, TypeError for a column of a type that JSON lacks.
+        """
+        tables = _Tables({name: table.frame(self._run) for name, table in self._tables.items()})
+        key = self._settings, self._run is None, key
         if key not in self._plans:
-            self._plans[key] = self._planned(statement)
-        decode, optimised = self._plans[key]
+            self._plans[key] = *self._planned(build(tables)), tables.used
+        decode, optimised, used = self._plans[key]
+        if missing := used - tables.keys():
+            raise KeyError(f"tables without files: {', '.join(sorted(missing))}")
         session = self._spark._jsparkSession
         with _call_site(session.sparkContext()):
             # The nodes of a plan belong to the session that is active in this thread when they are made.
@@ -120,22 +138,59 @@ class KeptPlans:
                     value["run"] = self._run
         return [*map(decode, values)]
 
-    def _planned(self, statement: str) -> tuple[Callable[[Any], Any], Any]:
-        named: dict[str, Any] = {
-            name: frame if self._run is None else _of_one_run(frame)
-            for name, frame in self._frames.items()
-            if f"{{{name}}}" in statement
-        }
-        result = self._spark.sql(statement, **named)
+    def _planned(self, result: DataFrame) -> tuple[Callable[[Any], Any], Any]:
         decode = _struct_decoder(result.schema)
         return decode, _execution(result.selectExpr("to_json(struct(*))")).optimizedPlan()
 
-    def _table(self, name: str, schema: StructType) -> DataFrame:
-        folder = self._folder / name
+    def _stand_in(self, name: str, schema: StructType) -> _StandIn:
+        return _StandIn(self._spark, self._folder / name, schema)
+
+
+class _Tables(Mapping[str, DataFrame]):
+    """Notes which tables are used. No dict: ``**`` does not call its methods."""
+
+    def __init__(self, tables: Mapping[str, DataFrame]) -> None:
+        self._tables = tables
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> DataFrame:
+        self.used.add(name)
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
+class _StandIn:
+    """A table in plans that are kept: a folder with links to the files of one history after another."""
+
+    columns: pa.Schema | None = None
+    """Of its files, if they were put."""
+
+    def __init__(self, spark: SparkSession, folder: Path, schema: StructType) -> None:
         folder.mkdir()
-        read = self._spark.read.schema(schema).parquet(str(folder))
-        self._indexes.append(_execution(read).analyzed().relation().location())
-        return read.coalesce(1)
+        self._folder = folder
+        read = spark.read.schema(schema).parquet(str(folder))
+        self._index = _execution(read).analyzed().relation().location()
+        self._frame = read.coalesce(1)
+        # A constant in place of the run, so that it is neither read nor grouped by. `KeptPlans.rows` puts the run
+        # into the result.
+        self._of_one_run = self._frame.select(
+            *[F.lit("").alias(name) if name == "run" else name for name in read.columns]
+        )
+
+    def frame(self, run: str | None) -> DataFrame:
+        return self._frame if run is None else self._of_one_run
+
+    def link(self, files: Iterable[str]) -> None:
+        for link in self._folder.iterdir():
+            link.unlink()
+        for number, file in enumerate(files):
+            (self._folder / f"{number}.parquet").symlink_to(Path(file).absolute())
+        self._index.refresh()
 
 
 class _Classes:
@@ -160,12 +215,6 @@ def _call_site(context: Any) -> Iterator[None]:
     finally:
         for form in forms:
             context.setLocalProperty(form, None)
-
-
-def _of_one_run(frame: DataFrame) -> DataFrame:
-    """With a constant in place of the run, so that it is neither read nor grouped by. `KeptPlans.rows` puts the run
-    into the result."""
-    return frame.select(*[F.lit("").alias(name) if name == "run" else name for name in frame.columns])
 
 
 def _execution(frame: DataFrame) -> Any:
