@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
-from analyzers.spark.cores import cores_of
+from analyzers.spark.environment import cores_of
 from workloads.history.layout import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
 

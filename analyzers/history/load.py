@@ -21,10 +21,10 @@ from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source
 from analyzers.history.spark_schema import spark_schema
 from analyzers.spark.exact_paths import parquet_files
-from analyzers.spark.kept_plans import KeptPlans, kept_plans
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.internals.kept_plans import KeptPlans, kept_plans
 from analyzers.spark.session import is_embedded, scratch_of
 from analyzers.spark.settings import ONE_PIECE
+from analyzers.spark.statements import sql_literal
 from workloads.history.schema import TABLES
 
 MANY, FEW_BYTES = 8, 64 << 20

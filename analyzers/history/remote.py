@@ -21,9 +21,9 @@ from analyzers.history.bad_history import BadHistory
 from analyzers.history.sources import sources
 from analyzers.history.spark_schema import spark_schema
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, check_complete, parse_format
-from analyzers.spark.error_summary import error_summary
 from analyzers.spark.exact_paths import load, parquet_files
-from analyzers.spark.file_systems import restore_defaults
+from analyzers.spark.internals.tuning import restore_defaults
+from analyzers.spark.statements import error_summary
 from workloads.history.schema import FORMAT, TABLES, required_columns
 
 AT_ONCE = 8

@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from analyzers.spark.exact_paths import load, parquet_files
-from analyzers.spark.file_systems import restore_defaults
+from analyzers.spark.internals.tuning import restore_defaults
 from workloads.history.schema import TABLES
 
 Location = Path | str

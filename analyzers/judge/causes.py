@@ -21,7 +21,7 @@ from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
 from analyzers.history.relative_time import Unit
 from analyzers.judge.applications import applications
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.statements import sql_literal
 from analyzers.verdict.cause import Cause
 
 MOST_CHANGES = 20_000

@@ -8,7 +8,7 @@ from dataclasses import replace
 from analyzers.facts.columns import SESSION
 from analyzers.history.load import MANY_RUNS, History
 from analyzers.judge.tally import Tally
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.statements import sql_literal
 
 
 def scoped(history: History, tallies: Mapping[str, Tally]) -> History:

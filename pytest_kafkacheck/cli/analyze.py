@@ -17,6 +17,7 @@ from pytest_kafkacheck.cli.common.harness_options import (
     add_directory_option,
     add_spark_options,
     add_verbose_option,
+    spark_of,
 )
 from pytest_kafkacheck.cli.common.jepsen_profile import add_jepsen_options, analyze_jepsen
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
@@ -97,11 +98,10 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     from analyzers.verdict.entry import entry
     from pytest_kafkacheck.experiment.judging import judge_all
     from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     runs = stored_runs([run_text(each, options.dir) for each in options.paths], scratch=scratch)
     _require_one(runs)
-    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
+    spark = spark_of(options)
     try:
         spark.start()
         runs = list_remote(spark, runs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console
-from pytest_kafkacheck.cli.common.harness_options import add_spark_options
+from pytest_kafkacheck.cli.common.harness_options import add_spark_options, spark_of
 from pytest_kafkacheck.cli.common.json_output import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.common.progress import say
 from pytest_kafkacheck.cli.common.run_argument import add_run_argument, run_text
@@ -86,11 +86,10 @@ def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | 
     """The stored verdict, or a new one where there is none."""
     from analyzers.verdict.entry import entry
     from pytest_kafkacheck.experiment.judging import judge_all
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     if verdict is None:
         say(f"judging {options.run}, which has no verdict")
-        spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
+        spark = spark_of(options, warmed=False)
         try:
             spark.start()
             (outcome,) = judge_all(spark, [run], examples=EXAMPLES, store=False)
@@ -119,11 +118,10 @@ def _explain_findings(
     stored: Verdict | None,
 ) -> None:
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     say(f"reading the history of {options.run}")
     # A warm-up judges a history of its own, which takes longer than one explanation.
-    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
+    spark = spark_of(options, warmed=False)
     try:
         spark.start()
         from analyzers.catalogue.bounds import NONE

@@ -5,8 +5,8 @@ the optimised plan of a statement is kept. It reads a folder of links, to the fi
 
 Spark's public interface cannot run a plan again, so this uses its internals: the optimised plan of a DataFrame,
 `FileIndex.refresh`, `QueryExecution.prepareExecutedPlan`, which plans the execution of an optimised plan,
-and the rule that lets equal subqueries be computed once. They are within reach only where Spark runs on this machine,
-in the version that the project pins.
+and the rule that lets equal subqueries be computed once. They are within reach only where Spark runs on this machine.
+The plain way reads the same folder and plans each time.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import threading
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -37,9 +38,12 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from analyzers.spark.environment import scratch_of
 from analyzers.spark.exact_paths import parquet_files
-from analyzers.spark.scratch import scratch_of
+from analyzers.spark.internals.shortcut import Shortcut
 from analyzers.spark.settings import sql_settings
+
+KEPT_PLANS = Shortcut("kept plans")
 
 AS_THEY_ARE = (BooleanType, IntegerType, LongType, StringType)
 """Types whose values JSON has."""
@@ -49,14 +53,19 @@ _lock = threading.Lock()
 
 
 def kept_plans(spark: SparkSession, schemas: Mapping[str, StructType]) -> KeptPlans | None:
-    """Those of this session; None if its Spark was not started by this process. schemas: of the tables, by name."""
+    """Those of this session; None if its Spark was not started by this process, and where none are kept. schemas: of
+    the tables, by name."""
     scratch = scratch_of(spark)
     if scratch is None:
         return None
-    with _lock:
-        if spark not in _of_sessions:
-            _of_sessions[spark] = KeptPlans(spark, schemas, Path(scratch))
-        return _of_sessions[spark]
+
+    def known() -> KeptPlans:
+        with _lock:
+            if spark not in _of_sessions:
+                _of_sessions[spark] = KeptPlans(spark, schemas, Path(scratch))
+            return _of_sessions[spark]
+
+    return KEPT_PLANS.either(known, lambda: None)
 
 
 class KeptPlans:
@@ -71,23 +80,30 @@ class KeptPlans:
         self._plans: dict[tuple[Any, ...], tuple[Callable[[Any], Any], Any, set[str]]] = {}
         self._tables = {name: self._stand_in(name, schema) for name, schema in schemas.items()}
         self._added: dict[str, _StandIn] = {}
-        self._classes = _Classes(spark._jvm)
+        self._classes = _Classes(spark)
 
     def take(self, files: Mapping[str, Iterable[str]], *, run: str | None = None) -> bool:
-        """Make these local Parquet files, by table, the input of all plans. False if those of
-        another history still are. run: the id of all rows, if there is only one."""
+        """Make these local Parquet files, by table, the input of all plans. False if those of another history still
+        are, and where no plans are kept. run: the id of all rows, if there is only one."""
         if not self._taken.acquire(blocking=False):
             return False
-        try:
+
+        def is_ready() -> bool:
             for name, table in self._tables.items():
                 table.link(files[name])
-        except BaseException:
-            self._taken.release()
-            raise
-        self._run = run
-        # A plan depends on them.
-        self._settings = tuple(self._spark.conf.get(key, None) for key in sql_settings(None))
-        return True
+                table.refresh()
+            # A plan depends on them.
+            self._settings = tuple(self._spark.conf.get(key, None) for key in sql_settings(None))
+            self._run = run
+            return True
+
+        is_taken = False
+        try:
+            is_taken = KEPT_PLANS.either(is_ready, lambda: False)
+        finally:
+            if not is_taken:
+                self._taken.release()
+        return is_taken
 
     def put(self, name: str, file: str) -> None:
         """Make a local Parquet file the input of one more table until `give_back`. All files of a name have the same
@@ -101,6 +117,7 @@ class KeptPlans:
             if not columns.equals(table.columns):
                 raise ValueError(f"{name}: expected a file with the columns {table.columns}, not {columns}")
             table.link([file])
+            KEPT_PLANS.either(table.refresh, lambda: None)
             self._tables = {**self._tables, name: table}
 
     def give_back(self) -> None:
@@ -113,8 +130,16 @@ class KeptPlans:
 
         ``kept.rows("sends", lambda tables: tables["records"].where("f = 'send'"))``
 
-        Raises KeyError for a table that has no files now, TypeError for a column of a type that JSON lacks.
+        Columns are of the types in `AS_THEY_ARE`, binary, or lists and structs of these. Raises KeyError for a table
+        that has no files now.
         """
+
+        def planned_each_time() -> list[Row]:
+            return build({name: table.read() for name, table in self._tables.items()}).collect()
+
+        return KEPT_PLANS.either(lambda: self._kept_rows(key, build), planned_each_time)
+
+    def _kept_rows(self, key: Hashable, build: Callable[[Mapping[str, DataFrame]], DataFrame]) -> list[Row]:
         tables = _Tables({name: table.frame(self._run) for name, table in self._tables.items()})
         key = self._settings, self._run is None, key
         if key not in self._plans:
@@ -122,16 +147,8 @@ class KeptPlans:
         decode, optimised, used = self._plans[key]
         if missing := used - tables.keys():
             raise KeyError(f"tables without files: {', '.join(sorted(missing))}")
-        session = self._spark._jsparkSession
-        with _call_site(session.sparkContext()):
-            # The nodes of a plan belong to the session that is active in this thread when they are made.
-            self._classes.session.setActiveSession(session)
-            plan = self._classes.execution.prepareExecutedPlan(session, optimised)
-            # Plans that are prepared so are taken for subqueries, for which Spark leaves this out.
-            plan = self._classes.reuse.apply(plan)
-            # Each row is a list with one JSON object. One call returns them all: a call for each takes 0.1 ms.
-            rows = self._classes.array.unsafeWrapArray(plan.executeCollectPublic())
-        values = [value for (value,) in json.loads(rows.mkString("[", ",", "]"))]
+        rows = self._classes.rows_of(optimised)
+        values = [value for (value,) in json.loads(rows)]
         if self._run is not None:
             for value in values:
                 if "run" in value:
@@ -172,36 +189,64 @@ class _StandIn:
 
     def __init__(self, spark: SparkSession, folder: Path, schema: StructType) -> None:
         folder.mkdir()
-        self._folder = folder
-        read = spark.read.schema(schema).parquet(str(folder))
-        self._index = _execution(read).analyzed().relation().location()
-        self._frame = read.coalesce(1)
-        # A constant in place of the run, so that it is neither read nor grouped by. `KeptPlans.rows` puts the run
-        # into the result.
-        self._of_one_run = self._frame.select(
-            *[F.lit("").alias(name) if name == "run" else name for name in read.columns]
-        )
-
-    def frame(self, run: str | None) -> DataFrame:
-        return self._frame if run is None else self._of_one_run
+        self._spark, self._folder, self._schema = spark, folder, schema
 
     def link(self, files: Iterable[str]) -> None:
         for link in self._folder.iterdir():
             link.unlink()
         for number, file in enumerate(files):
             (self._folder / f"{number}.parquet").symlink_to(Path(file).absolute())
+
+    def read(self) -> DataFrame:
+        """The rows of the files that are linked now."""
+        return self._spark.read.schema(self._schema).parquet(str(self._folder)).coalesce(1)
+
+    @cached_property
+    def _kept(self) -> DataFrame:
+        return self.read()
+
+    @cached_property
+    def _of_one_run(self) -> DataFrame:
+        """A constant in place of the run, so that it is neither read nor grouped by. `KeptPlans.rows` puts the run
+        into the result."""
+        columns = [F.lit("").alias(name) if name == "run" else name for name in self._kept.columns]
+        return self._kept.select(*columns)
+
+    @cached_property
+    def _index(self) -> Any:
+        return _execution(self._kept).analyzed().child().relation().location()
+
+    def frame(self, run: str | None) -> DataFrame:
+        """The same for all histories: rows of the files at the last `refresh`."""
+        return self._kept if run is None else self._of_one_run
+
+    def refresh(self) -> None:
         self._index.refresh()
 
 
 class _Classes:
     """Classes of Spark. Py4J looks for each part of a name in all jars, so they are looked up once."""
 
-    def __init__(self, jvm: Any) -> None:
-        spark = jvm.org.apache.spark.sql
-        self.session = spark.SparkSession
-        self.execution = spark.execution.QueryExecution
-        self.reuse = spark.execution.reuse.ReuseExchangeAndSubquery
-        self.array = jvm.scala.collection.immutable.ArraySeq
+    def __init__(self, spark: SparkSession) -> None:
+        jvm: Any = spark._jvm
+        sql = jvm.org.apache.spark.sql
+        self._session = spark._jsparkSession
+        self._sessions = sql.SparkSession
+        self._execution = sql.execution.QueryExecution
+        self._reuse = sql.execution.reuse.ReuseExchangeAndSubquery
+        self._array = jvm.scala.collection.immutable.ArraySeq
+
+    def rows_of(self, optimised: Any) -> str:
+        """A list with a list for each row, as JSON. The one column of a row is JSON, too."""
+        with _call_site(self._session.sparkContext()):
+            # The nodes of a plan belong to the session that is active in this thread when they are made.
+            self._sessions.setActiveSession(self._session)
+            plan = self._execution.prepareExecutedPlan(self._session, optimised)
+            # Plans that are prepared so are taken for subqueries, for which Spark leaves this out.
+            plan = self._reuse.apply(plan)
+            # One call returns them all: a call for each takes 0.1 ms.
+            rows: str = self._array.unsafeWrapArray(plan.executeCollectPublic()).mkString("[", ",", "]")
+            return rows
 
 
 @contextmanager
