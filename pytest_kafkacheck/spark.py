@@ -35,13 +35,20 @@ class Spark:
 
     master  Spark's, such as ``local[*]`` (embedded), ``spark://host:7077`` or ``sc://host:15002``.
     conf    any settings of Spark.
+    plain   use it only through its public interface: the same verdicts, more slowly.
     warmed  judge a small history first, so that the first real verdict is quick. Only of an embedded Spark.
     """
 
     def __init__(
-        self, *, master: str = "local[*]", conf: Mapping[str, str] | None = None, warmed: bool = True
+        self,
+        *,
+        master: str = "local[*]",
+        conf: Mapping[str, str] | None = None,
+        plain: bool = False,
+        warmed: bool = True,
     ) -> None:
         self._master = master
+        self._plain = plain
         self._conf = dict(conf or {})
         self._warms_up = warmed
         self._opened: Future[SparkSession] | None = None
@@ -124,7 +131,9 @@ class Spark:
                     "Spark needs a Java runtime, 17 or later: neither JAVA_HOME nor PATH has one. "
                     "Install one, or on Debian/Ubuntu run `kafkacheck setup` as root."
                 )
-            session = spark_session(master=self._master, java=java, conf=self._conf, size=self._size)
+            session = spark_session(
+                master=self._master, java=java, conf=self._conf, size=self._size, plain=self._plain
+            )
             opened.set_result(session)
             if self._warms_up and is_local(self._master):
                 # Importing the analysis takes time, so only once the JVM has been started.

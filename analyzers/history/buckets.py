@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analyzers.history.sources import Source, spark_schema
-from analyzers.spark.cores import cores_of
+from analyzers.spark.environment import cores_of
 from workloads.history.parquet import BUCKETS, KEY, buckets_of
 from workloads.history.schema import TABLES
 

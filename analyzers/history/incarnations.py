@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from analyzers.history.fault_events import RECREATE
 from analyzers.history.load import History
 from analyzers.history.sources import Source
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.statements import sql_literal
 from workloads.history.schema import NEMESIS
 
 FOREVER = (1 << 63) - 1

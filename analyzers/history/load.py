@@ -20,10 +20,10 @@ from analyzers.history.places import Places
 from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source, spark_schema
 from analyzers.spark.exact_paths import parquet_files
-from analyzers.spark.kept_plans import KeptPlans, kept_plans
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.internals.kept_plans import KeptPlans, kept_plans
 from analyzers.spark.session import is_embedded, scratch_of
 from analyzers.spark.settings import ONE_PIECE
+from analyzers.spark.statements import sql_literal
 from workloads.history.schema import TABLES
 
 MANY, FEW_BYTES = 8, 64 << 20
@@ -117,9 +117,15 @@ class History:
 
     def rows(self, statement: str) -> list[Row]:
         """As `sql`, with the result. The plan of the statement is kept for the next history where `is_kept`."""
-        if self.kept is not None and self.is_kept:
-            return self.kept.rows(statement)
-        return self.sql(statement).collect()
+        if self.kept is None or not self.is_kept:
+            return self.sql(statement).collect()
+        spark = self.records.sparkSession
+
+        def build(tables: Mapping[str, DataFrame]) -> DataFrame:
+            named: dict[str, Any] = {name: tables[name] for name in tables if f"{{{name}}}" in statement}
+            return spark.sql(statement, **named)
+
+        return self.kept.rows(statement, build)
 
     @property
     def is_kept(self) -> bool:

@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 
 from analyzers.history.sources import listed_files, sources, spark_schema
 from analyzers.history.validate import NOT_NEGATIVE, REQUIRED, BadHistory, check_complete, parse_format
-from analyzers.spark.error_summary import error_summary
 from analyzers.spark.exact_paths import load, parquet_files
-from analyzers.spark.file_systems import restore_defaults
+from analyzers.spark.internals.tuning import restore_defaults
+from analyzers.spark.statements import error_summary
 from workloads.history.schema import FORMAT, TABLES, required_columns
 
 AT_ONCE = 8

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from analyzers.spark.exact_paths import load, parquet_files
-from analyzers.spark.file_systems import restore_defaults
+from analyzers.spark.internals.tuning import restore_defaults
 from workloads.history.schema import TABLES
 
 Location = Path | str

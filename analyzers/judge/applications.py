@@ -12,7 +12,7 @@ from analyzers.causes.application import Application, Commit, Event, Input, Outp
 from analyzers.causes.evidence import Extent
 from analyzers.facts.pipelines import INPUTS, PIPELINES
 from analyzers.history.load import History
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.statements import sql_literal
 
 ANOMALIES = frozenset({"missing-output", "duplicate-output", "reordered-output"})
 

@@ -19,7 +19,7 @@ from analyzers.facts.members import events
 from analyzers.history.fault_events import FaultEvent
 from analyzers.history.load import History
 from analyzers.judge.applications import applications
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.statements import sql_literal
 
 MOST_CHANGES = 20_000
 """Changes of one run that are collected; a run with more has causes derived from those nearest to its findings."""

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JNetworkError
 
-from analyzers.spark.error_summary import error_summary
 from analyzers.spark.session import forget_dead_jvm
+from analyzers.spark.statements import error_summary
 
 DYING = 20.0
 """Seconds to wait for the end of a JVM that seems to have run out of memory. Spark does not end it at once."""

@@ -20,8 +20,7 @@ from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
 from analyzers.history.shared_tables import SharedTables
 from analyzers.judge.prefilter import Suspects, find_suspects
-from analyzers.spark.literal import sql_literal
-from analyzers.spark.named_table import rows_over
+from analyzers.spark.statements import rows_over, sql_literal
 from workloads.history.schema import VALUE_BITS
 
 log = logging.getLogger(__name__)

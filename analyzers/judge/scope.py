@@ -10,7 +10,7 @@ import pyarrow as pa
 from analyzers.facts.fact import SESSION
 from analyzers.history.load import MANY_RUNS, History
 from analyzers.judge.tally import Tally, most
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.statements import sql_literal
 
 
 def scoped(history: History, tallies: Mapping[str, Tally]) -> History:

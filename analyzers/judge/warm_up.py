@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from analyzers.history.load import HANDED_OVER
 from analyzers.judge.analyze import analyze
-from analyzers.spark.quick_start import record_classes
+from analyzers.spark.internals.quick_start import record_classes
 from analyzers.spark.session import fit, scratch_of
 from analyzers.spark.settings import INTERPRETED
 from workloads.history.schema import HARNESS, NEMESIS, TABLES

@@ -3,31 +3,33 @@ process."""
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from analyzers.spark.cores import cores_of
-from analyzers.spark.jvm.class_loader import return_class_loader, share_class_loader
-from analyzers.spark.jvm.gateway import (
+from analyzers.spark.environment import cores_of, is_embedded, make_scratch, scratch_of
+from analyzers.spark.internals.jvm import (
     current_jvm,
     end_jvm,
     forget_dead_jvm,
     has_context,
     is_alive,
-    open_session,
+    kill_started,
+    open_spark,
 )
-from analyzers.spark.jvm.hadoop_defaults import PREFIX, drop_defaults
-from analyzers.spark.jvm.launch import kill_started, launch_jvm
-from analyzers.spark.quick_start import QuickStart, find_quick_start
-from analyzers.spark.scratch import is_embedded, make_scratch, scratch_of
+from analyzers.spark.internals.quick_start import launch
+from analyzers.spark.internals.shortcut import set_plain
+from analyzers.spark.internals.tuning import (
+    PREFIX,
+    drop_defaults,
+    return_class_loader,
+    share_class_loader,
+)
 from analyzers.spark.settings import (
     INTERPRETED,
     LARGE,
@@ -50,8 +52,6 @@ __all__ = [
     "spark_session",
 ]
 
-log = logging.getLogger(__name__)
-
 FOR_THE_LAUNCHER = {
     "spark.driver.extraClassPath",
     "spark.driver.extraLibraryPath",
@@ -69,6 +69,7 @@ def spark_session(
     java: Path | None = None,
     conf: Mapping[str, str] | None = None,
     size: Size = "small",
+    plain: bool = False,
 ) -> SparkSession:
     """Start Spark in this process, or open a new session in the Spark that already runs in it.
 
@@ -78,9 +79,11 @@ def spark_session(
     java    path of a ``java`` executable, by default ``JAVA_HOME``'s or the first on ``PATH``.
     conf    any settings of Spark; they come last and replace ours.
     size    of the histories to be judged: decides the flags of the JVM and the plans; `fit` changes the plans later.
+    plain   use Spark only through its public interface in this process from now on: the same verdicts, more slowly.
     Prints nothing and writes nothing into the working directory. Raises RuntimeError with the output of the JVM or
     the server if there is no session.
     """
+    set_plain(plain)
     conf = conf or {}
     sql = {
         **sql_settings(LARGE if size == "large" else None),
@@ -96,26 +99,26 @@ def spark_session(
         return session
     scratch = make_scratch()
     java = java or _default_java()
+    settings = core_settings(master, scratch=scratch, heap=heap) | sql | dict(conf)
+
+    def spark_conf(archive: Path | None = None) -> SparkConf:
+        flags = " ".join(java_options(size, scratch=scratch, archive=archive))
+        more = conf.get("spark.driver.extraJavaOptions", "")
+        options = {**settings, "spark.driver.extraJavaOptions": f"{flags} {more}".strip()}
+        return SparkConf(loadDefaults=False).setMaster(master).setAppName(app).setAll([*options.items()])
+
     # The archive holds the classes of an embedded Spark. The driver of a cluster is started as its site configures
     # it.
-    is_plain = is_local(master) and not FOR_THE_LAUNCHER & conf.keys()
-    quick = find_quick_start(java) if java is not None and is_plain else None
-    archive = quick.archive if quick is not None else None
-    flags = " ".join(java_options(size, scratch=scratch, archive=archive))
-    settings = core_settings(master, scratch=scratch, heap=heap) | sql | dict(conf)
-    more = conf.get("spark.driver.extraJavaOptions", "")
-    settings["spark.driver.extraJavaOptions"] = f"{flags} {more}".strip()
-    spark_conf = (
-        SparkConf(loadDefaults=False).setMaster(master).setAppName(app).setAll(list(settings.items()))
-    )
+    is_quick = is_local(master) and not FOR_THE_LAUNCHER & conf.keys()
     # The JVM outlives its Spark applications: after `stop` the next session starts in the same JVM.
-    jvm = current_jvm()
-    if jvm is None:
-        jvm = _launch(spark_conf, scratch=scratch, java=java, quick=quick)
-        atexit.register(end_jvm, jvm)
-    else:
+    if (jvm := current_jvm()) is not None:
         return_class_loader(jvm.jvm)
-    session = open_session(jvm, spark_conf)
+    session = open_spark(
+        spark_conf(),
+        scratch=scratch,
+        java=java,
+        launch=lambda: launch(spark_conf, scratch=scratch, java=java, is_quick=is_quick),
+    )
     # An application with Hadoop settings of its own may read other file systems without `restore_defaults`.
     if is_local(master) and not any(key.startswith(PREFIX) for key in conf):
         drop_defaults(session, settings)
@@ -146,16 +149,6 @@ def kill_spark() -> None:
     if (jvm := current_jvm()) is not None:
         jvm.proc.kill()
         forget_dead_jvm()
-
-
-def _launch(conf: SparkConf, *, scratch: Path, java: Path | None, quick: QuickStart | None) -> JavaGateway:
-    if quick is not None:
-        try:
-            return launch_jvm(conf, scratch=scratch, java=java, command=quick.command)
-        except RuntimeError as error:
-            # The quick start only saves time. Spark's own launcher may still work, or its error says more.
-            log.info("Spark's quick start failed, starting with Spark's own launcher: %s", error)
-    return launch_jvm(conf, scratch=scratch, java=java)
 
 
 def _connected(master: str, app: str, conf: Mapping[str, str]) -> SparkSession:

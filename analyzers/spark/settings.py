@@ -137,7 +137,7 @@ def core_settings(master: str, *, scratch: Path, heap: str) -> dict[str, str]:
 
 
 def java_options(size: Size, *, scratch: Path, archive: Path | None) -> tuple[str, ...]:
-    """Options of the driver's JVM. `archive`: the class archive, see `analyzers.spark.quick_start`."""
+    """Options of the driver's JVM. `archive`: the class archive, see `analyzers.spark.internals.quick_start`."""
     # The JVM's own size without C2, 48 MB, is full after three verdicts: then it discards compiled methods, and for a
     # time compiles none.
     code = "-XX:ReservedCodeCacheSize=256m"

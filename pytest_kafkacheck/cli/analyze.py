@@ -24,6 +24,7 @@ from pytest_kafkacheck.cli.common.options import (
     add_spark_options,
     add_verbose_option,
     run_text,
+    spark_of,
 )
 from pytest_kafkacheck.cli.common.results import VERDICTS, add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import status, worst
@@ -99,11 +100,10 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     from analyzers.verdict.summary import entry
     from pytest_kafkacheck.experiment.judging import judge_all
     from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     runs = stored_runs([run_text(each, options.dir) for each in options.paths], scratch=scratch)
     _require_one(runs)
-    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf))
+    spark = spark_of(options)
     try:
         spark.start()
         runs = list_remote(spark, runs)

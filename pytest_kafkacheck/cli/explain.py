@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console, say
-from pytest_kafkacheck.cli.common.options import add_run_argument, add_spark_options, run_text
+from pytest_kafkacheck.cli.common.options import add_run_argument, add_spark_options, run_text, spark_of
 from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -84,11 +84,10 @@ def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | 
     """The stored verdict, or a new one where there is none."""
     from analyzers.verdict.summary import entry
     from pytest_kafkacheck.experiment.judging import judge_all
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     if verdict is None:
         say(f"judging {options.run}, which has no verdict")
-        spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
+        spark = spark_of(options, warmed=False)
         try:
             spark.start()
             (outcome,) = judge_all(spark, [run], examples=EXAMPLES, store=False)
@@ -117,11 +116,10 @@ def _explain_findings(
     stored: Verdict | None,
 ) -> None:
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     say(f"reading the history of {options.run}")
     # A warm-up judges a history of its own, which takes longer than one explanation.
-    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
+    spark = spark_of(options, warmed=False)
     try:
         spark.start()
         from analyzers.catalogue.check import NONE

@@ -62,6 +62,7 @@ class Harness:
                 session's controller keeps or removes the clusters.
     master      Spark's master URL.
     spark_conf  settings of Spark.
+    plain_spark  use Spark only through its public interface: the same verdicts, more slowly.
 
     Example::
 
@@ -84,6 +85,7 @@ class Harness:
         shared: SharedSession | None = None,
         master: str = "local[*]",
         spark_conf: Mapping[str, str] | None = None,
+        plain_spark: bool = False,
     ) -> None:
         self._directory = directory
         self._say, self._show = say, show
@@ -92,7 +94,7 @@ class Harness:
             self._engine, say, fresh=fresh, reuse=reuse, attach=attach, security=security, shared=shared
         )
         self._pool = ClusterPool(self._source, keep=keep)
-        self._spark = Spark(master=master, conf=spark_conf)
+        self._spark = Spark(master=master, conf=spark_conf, plain=plain_spark)
         self._possible: set[str] = set()
         """Faults that this host is known to be capable of."""
         self._stop = threading.Event()

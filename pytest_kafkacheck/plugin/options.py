@@ -73,6 +73,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="A setting of Spark; may be repeated. Overrides ini kafkacheck_spark_conf",
     )
     group.addoption(
+        "--kafkacheck-plain-spark",
+        action="store_true",
+        help="Use Spark only through its public interface, without the shortcuts that make verdicts quick: the same "
+        "verdicts, more slowly. Default: ini kafkacheck_plain_spark, else false",
+    )
+    group.addoption(
         "--kafkacheck-matrix",
         metavar="FILE",
         help="Write the results of the cells of matrices into this file: .md, .json or .csv",
@@ -119,6 +125,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "kafkacheck_spark_conf", "Settings of Spark, one KEY=VALUE on each line", type="linelist", default=[]
     )
+    parser.addini("kafkacheck_plain_spark", "See --kafkacheck-plain-spark", type="bool", default=False)
 
 
 def check_options(config: pytest.Config) -> None:
@@ -173,6 +180,7 @@ def harness_options(config: pytest.Config) -> dict[str, Any]:
         "spark_conf": parse_settings(
             [*config.getini("kafkacheck_spark_conf"), *config.getoption("kafkacheck_spark_conf")]
         ),
+        "plain_spark": _either(config, "plain_spark"),
     }
 
 

@@ -59,7 +59,7 @@ def ensure_quick_start(java: Path, say: Say) -> None:
 
     Without it Spark only starts more slowly, so nothing that goes wrong here is an error.
     """
-    from analyzers.spark.quick_start import find_quick_start, is_unavailable, make_quick_start
+    from analyzers.spark.internals.quick_start import find_quick_start, is_unavailable, make_quick_start
 
     if is_unavailable():
         say("Spark's quick start: not used, since the environment configures Spark or switches it off")
@@ -70,7 +70,7 @@ def ensure_quick_start(java: Path, say: Say) -> None:
     say("Spark's quick start: making an archive of classes, up to a minute, once")
     try:
         made = make_quick_start(java, program="analyzers.judge.warm_up")
-    except (RuntimeError, OSError) as error:
+    except Exception as error:  # another release of Spark may have another launcher
         say(f"Spark's quick start: not made, Spark will start more slowly: {error}")
         return
     if made is None:

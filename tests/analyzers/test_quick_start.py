@@ -9,17 +9,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark import SparkConf
 
-from analyzers.spark import quick_start, session
-from analyzers.spark.quick_start import (
+from analyzers.spark.internals import quick_start
+from analyzers.spark.internals.quick_start import (
     ARCHIVE,
     START,
     SWITCH,
-    QuickStart,
     find_quick_start,
     make_quick_start,
 )
@@ -119,7 +116,7 @@ time.sleep(60)
 MAKE = """
 import sys
 from pathlib import Path
-from analyzers.spark import quick_start
+from analyzers.spark.internals import quick_start
 quick_start.launcher_command = lambda _: ("java",)
 quick_start.make_quick_start(Path(sys.argv[1]), program="sleeper")
 """
@@ -149,35 +146,6 @@ def test_what_a_killed_setup_left_running_keeps_the_lock(
         fcntl.flock(lock, fcntl.LOCK_EX)
     with pytest.raises(RuntimeError, match="no_such_module"):
         make_quick_start(java, program="no_such_module")
-
-
-def test_spark_starts_with_its_own_launcher_when_the_quick_start_fails(
-    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commands = []
-
-    def launch(*_: Any, command: tuple[str, ...] | None = None, **__: Any) -> str:
-        commands.append(command)
-        if command:
-            raise RuntimeError("the class path has moved")
-        return "jvm"
-
-    monkeypatch.setattr(session, "launch_jvm", launch)
-    quick = QuickStart(archive=tmp_path / ARCHIVE, command=("old",))
-    conf = SparkConf(loadDefaults=False)
-    assert session._launch(conf, scratch=tmp_path, java=java, quick=quick) == "jvm"
-    assert commands == [("old",), None]
-
-
-def test_private_parts_of_pyspark_are_used_in_one_package_only() -> None:
-    private = ("SparkContext._", "SparkSession._", "pyspark.java_gateway", "_jvm.", "_PYSPARK", "._jsc")
-    users = {
-        str(path.parent.relative_to(ROOT))
-        for package in ("analyzers", "pytest_kafkacheck", "workloads", "nemesis")
-        for path in (ROOT / package).rglob("*.py")
-        if any(part in path.read_text() for part in private)
-    }
-    assert users == {"analyzers/spark/jvm"}
 
 
 @pytest.mark.spark

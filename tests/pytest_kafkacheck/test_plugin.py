@@ -92,13 +92,14 @@ def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
         "share",
         "spark-master",
         "spark-conf",
+        "plain-spark",
         "report",
         "retain",
         "summary",
         "repeat",
         "seed",
     )
-    settings = ("dir", "scope", "share", "spark_master", "spark_conf")
+    settings = ("dir", "scope", "share", "spark_master", "spark_conf", "plain_spark")
     for name in (*(f"--kafkacheck-{each}" for each in options), *(f"kafkacheck_{each}" for each in settings)):
         assert name in text
     result = pytester.runpytest_subprocess("--markers")

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.spark.jvm import launch
+from analyzers.spark.internals import jvm as jvms
+from analyzers.spark.internals import quick_start
 from pytest_kafkacheck.spark import Spark
 
 
@@ -18,7 +19,7 @@ from pytest_kafkacheck.spark import Spark
 def jvm(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A process in the place of the JVM."""
     process = subprocess.Popen(["sleep", "600"])
-    monkeypatch.setattr(launch, "_started", [process])
+    monkeypatch.setattr(jvms, "_started", [process])
     yield process
     process.kill()
     process.wait()
@@ -37,7 +38,7 @@ def test_nothing_waits_for_a_spark_that_starts(jvm: Any) -> None:
     spark._opened = Future()
     spark.stop(at_once=True)
     assert jvm.poll() is not None
-    assert jvm.pid in launch._killed, "the thread that waits for its connection starts no other one"
+    assert jvm.pid in jvms._killed, "the thread that waits for its connection starts no other one"
 
 
 def test_a_spark_of_others_is_stopped_as_usual(jvm: Any) -> None:
@@ -49,6 +50,6 @@ def test_a_spark_of_others_is_stopped_as_usual(jvm: Any) -> None:
 
 
 def test_a_killed_jvm_is_not_replaced_by_the_thread_that_waits_for_it(jvm: Any, tmp_path: Path) -> None:
-    launch.kill_started()
+    jvms.kill_started()
     with pytest.raises(SystemExit):
-        launch._wait_for_connection(jvm, tmp_path / "connection")
+        quick_start._wait_for_connection(jvm, tmp_path / "connection")

@@ -16,7 +16,7 @@ from analyzers.history.load import History, load, release
 from analyzers.history.run_progress import PHASES
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
-from analyzers.spark import kept_plans
+from analyzers.spark.internals import kept_plans
 from analyzers.spark.session import fit, is_alive, spark_session
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.spark import Spark

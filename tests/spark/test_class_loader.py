@@ -5,12 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from analyzers.spark.jvm.class_loader import return_class_loader, share_class_loader
+from analyzers.spark.internals.tuning import return_class_loader, share_class_loader
 from analyzers.spark.session import fit
 from analyzers.spark.settings import INTERPRETED
 
@@ -71,17 +70,6 @@ def test_threads_that_start_later_share_it(session: Any) -> None:
         assert pool.submit(lambda: current_thread(session).getContextClassLoader().equals(shared)).result()
         pool.submit(compiled, session).result()
         assert pool.submit(compiled, session).result() == 1
-
-
-def test_a_spark_that_does_not_tell_it_is_left_as_it_is(spark: Any) -> None:
-    older = spark._jvm.java.lang.Thread  # has no method `sessions`, as the class of Spark 4.1
-    executor = SimpleNamespace(IsolatedSessionState=older)
-    packages = SimpleNamespace(apache=SimpleNamespace(spark=SimpleNamespace(executor=executor)))
-    without: Any = SimpleNamespace(_jvm=SimpleNamespace(org=packages, java=spark._jvm.java))
-    drivers = current_thread(spark).getContextClassLoader()
-    share_class_loader(without)
-    return_class_loader(without._jvm)
-    assert current_thread(spark).getContextClassLoader().equals(drivers)
 
 
 def test_the_next_application_gets_back_what_the_driver_had(session: Any) -> None:

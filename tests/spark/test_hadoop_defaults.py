@@ -17,7 +17,7 @@ import pytest
 from analyzers.history import remote
 from analyzers.history.sources import sources
 from analyzers.history.validate import BadHistory
-from analyzers.spark.jvm.hadoop_defaults import BUFFER, drop_defaults, restore_defaults
+from analyzers.spark.internals.tuning import BUFFER, drop_defaults, restore_defaults
 
 pytestmark = pytest.mark.spark
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from analyzers.spark.literal import sql_literal
+from analyzers.spark.statements import sql_literal
 
 pytestmark = pytest.mark.spark
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_kafkacheck.cli.common.options import spark_of
 from pytest_kafkacheck.cli.common.results import write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, status, worst
 from pytest_kafkacheck.errors import UsageError
@@ -155,12 +156,11 @@ def add_jepsen_options(analyze: argparse.ArgumentParser) -> None:
 def analyze_jepsen(options: argparse.Namespace) -> int:
     """Judge histories by the rules of Jepsen's Kafka checker, print the answers, and write them as JSON."""
     from analyzers.jepsen.analyze import Options, analyze
-    from pytest_kafkacheck.spark import Spark, parse_settings
 
     if options.allow:
         raise UsageError("--allow goes with --profile native only: Jepsen's rules say what is allowed")
     rules = Options(ww_deps=options.ww_deps is not False, sub_via=options.sub_via or "subscribe")
-    spark = Spark(master=options.spark_master, conf=parse_settings(options.spark_conf), warmed=False)
+    spark = spark_of(options, warmed=False)
     try:
         answers = analyze(spark.session(), [Path(path) for path in options.paths], options=rules)
     finally:

@@ -12,6 +12,7 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.wrong_keyword import wrong_keyword
 
 if TYPE_CHECKING:
+    from pytest_kafkacheck.spark import Spark
     from workloads.clients.security import Security
 
 
@@ -37,6 +38,11 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a setting of Spark; may be repeated",
+    )
+    parser.add_argument(
+        "--plain-spark",
+        action="store_true",
+        help="use Spark only through its public interface: the same verdicts, more slowly",
     )
 
 
@@ -76,7 +82,23 @@ def spark_options(options: argparse.Namespace) -> dict[str, Any]:
     """Arguments of a `Harness` from the options of `add_spark_options`. Raises UsageError for a wrong setting."""
     from pytest_kafkacheck.spark import parse_settings
 
-    return {"master": options.spark_master, "spark_conf": parse_settings(options.spark_conf)}
+    return {
+        "master": options.spark_master,
+        "spark_conf": parse_settings(options.spark_conf),
+        "plain_spark": options.plain_spark,
+    }
+
+
+def spark_of(options: argparse.Namespace, *, warmed: bool = True) -> Spark:
+    """As the options of `add_spark_options` say. Raises UsageError for a wrong setting."""
+    from pytest_kafkacheck.spark import Spark, parse_settings
+
+    return Spark(
+        master=options.spark_master,
+        conf=parse_settings(options.spark_conf),
+        plain=options.plain_spark,
+        warmed=warmed,
+    )
 
 
 def harness_options(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A scratch folder for each process with Spark, which is removed however the process ends."""
+"""Where a session runs: its JVM, its cores, and a scratch folder, which is removed however the process ends."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analyzers.spark.settings import is_local
@@ -40,3 +41,19 @@ def scratch_of(spark: SparkSession) -> str | None:
 def is_embedded(spark: SparkSession) -> bool:
     """Whether all tasks run in the JVM of this process, so that they find what it writes to the scratch folder."""
     return scratch_of(spark) is not None and is_local(spark.conf.get("spark.master", "") or "")
+
+
+def has_jvm(spark: SparkSession) -> bool:
+    """Whether the driver is a JVM of this process. False with Spark Connect."""
+    try:
+        return spark.sparkContext is not None
+    except PySparkException:
+        return False
+
+
+def cores_of(spark: SparkSession) -> int | None:
+    """The cores of all machines that run tasks now; None if that is not known, as with Spark Connect.
+
+    A cluster that starts executors on demand has few at first: there, set ``spark.default.parallelism``.
+    """
+    return spark.sparkContext.defaultParallelism if has_jvm(spark) else None
