@@ -70,7 +70,7 @@ class Effects:
         self.resources = Reconciler(nodes)
         self._nodes = nodes
 
-    def heal_rest(self, runs: Iterable[EventRun], *, is_last: bool = True) -> list[str]:
+    def heal_rest(self, runs: Iterable[EventRun], *, is_last: bool) -> list[str]:
         """Repeat failed heals of these events, and look at the nodes. Returns what failed and what is left.
 
         is_last  no other fault is at work: withdraw all wishes first.

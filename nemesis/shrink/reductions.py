@@ -70,16 +70,16 @@ def closer(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
             yield why, moved
 
 
-def shorter(schedule: Schedule, ids: Collection[str], floor: float = FLOOR) -> Schedule | None:
-    """These events with half their duration, at least `floor` seconds; None where that changes nothing."""
-    events = tuple(_halved(event, floor) if event.id in ids else event for event in schedule.events)
+def shorter(schedule: Schedule, ids: Collection[str]) -> Schedule | None:
+    """These events with half their duration, at least `FLOOR` seconds; None where that changes nothing."""
+    events = tuple(_halved(event) if event.id in ids else event for event in schedule.events)
     return Schedule(events) if events != schedule.events else None
 
 
-def _halved(event: Event, floor: float) -> Event:
-    if event.fault.momentary or event.lasting <= floor:
+def _halved(event: Event) -> Event:
+    if event.fault.momentary or event.lasting <= FLOOR:
         return event
-    return replace(event, lasting=max(floor, round(event.lasting / 2, 1)))
+    return replace(event, lasting=max(FLOOR, round(event.lasting / 2, 1)))
 
 
 def _closed(schedule: Schedule, gap: float) -> Schedule:

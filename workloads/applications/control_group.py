@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 PERIOD = 100_000
 """us in which the processor time is measured; the kernel's default."""
@@ -30,13 +29,6 @@ _OWNED = re.compile(r"kafkacheck-.*-(?:app|client)-[0-9]+-([0-9]+)")
 
 class Unavailable(OSError):
     """The host lets us make no control group of that kind. The message says why."""
-
-
-class Hierarchy(NamedTuple):
-    """folder: of this process's own group in it."""
-
-    version: int
-    folder: Path
 
 
 class ControlGroup:

@@ -109,9 +109,9 @@ class ClientProcess:
         """Who takes completions from now on. Without anybody, a completion is a failure."""
         self._done = done
 
-    def hello(self, limit: float = HELLO_LIMIT) -> Hello:
+    def hello(self) -> Hello:
         """Its first line. Raises ClientFailure."""
-        line = self._await(limit, "its hello")
+        line = self._await(HELLO_LIMIT, "its hello")
         try:
             return parse_hello(line, began=self._began, now=time.monotonic_ns())
         except ValueError as error:

@@ -19,8 +19,6 @@ Token = str | int
 PROCESSES = (1 << 20) - 1
 """Process numbers are below this; it stands for the unknown writer of what nobody sent."""
 
-SEQUENCES = 1 << VALUE_BITS
-
 NEVER = math.inf
 
 
