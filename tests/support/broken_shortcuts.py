@@ -1,5 +1,4 @@
-"""Judges a run with a broken shortcut of Spark: python broken_shortcuts.py NAME|all RUN. Prints the warnings and the
-verdict as JSON."""
+"""Judges a run with a broken shortcut of Spark: python broken_shortcuts.py NAME|all|none RUN. Prints JSON."""
 
 from __future__ import annotations
 
@@ -40,10 +39,10 @@ def main(name: str, run: str) -> None:
     loading.HANDED_OVER = 0
     spark = session.spark_session(java=find_java(), heap="1g")
     session.fit(spark, INTERPRETED + 1)
-    verdict = analyze(spark, [Path(run)], checks=[LOST_WRITE, DUPLICATE])["run"].to_json()
+    (verdict,) = analyze(spark, [Path(run)], checks=[LOST_WRITE, DUPLICATE]).values()
     assert session.is_alive(spark)
     session.end_spark()
-    sys.stdout.write(json.dumps({"warnings": warnings, "verdict": verdict}) + "\n")
+    sys.stdout.write(json.dumps({"warnings": warnings, "verdict": verdict.to_json()}) + "\n")
 
 
 if __name__ == "__main__":
