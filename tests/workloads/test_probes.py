@@ -197,6 +197,13 @@ def test_a_probe_records_what_no_column_has_a_place_for(
     assert json.loads(row["value"]) == {"state": "Stable", "members": 2}
 
 
+def test_a_new_leader_of_the_quorum_does_not_know_its_high_watermark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quorum, "highest_version", lambda *_: 0)
+    monkeypatch.setattr(requests, "quorum", lambda *_: Quorum(3, 8, -1, {3: 100}))
+    (row,) = QuorumProbe({}, "r").sample(lambda *_: None)
+    assert row["high_watermark"] is None
+
+
 def test_an_unknown_quorum_gives_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quorum, "highest_version", lambda *_: 0)
     monkeypatch.setattr(requests, "quorum", lambda *_: None)

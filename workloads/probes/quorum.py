@@ -35,7 +35,8 @@ class QuorumProbe:
             yield {
                 "leader": quorum.leader,
                 "leader_epoch": quorum.epoch,
-                "high_watermark": quorum.high_watermark,
+                # -1: a new leader does not know it yet.
+                "high_watermark": quorum.high_watermark if quorum.high_watermark >= 0 else None,
                 "value": {"ends": quorum.ends},
             }
 
