@@ -20,7 +20,7 @@ HOMES = {
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",
     "Cell": "pytest_kafkacheck.matrix.cell",
-    "CellResult": "pytest_kafkacheck.matrix.cell",
+    "CellResult": "pytest_kafkacheck.matrix.cell_result",
     "ClusterSpec": "pytest_kafkacheck.cluster.spec.spec",
     "ConfigMatrix": "pytest_kafkacheck.matrix.config_matrix",
     "Copy": "workloads.copying",

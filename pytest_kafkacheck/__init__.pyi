@@ -69,7 +69,7 @@ from pytest_kafkacheck.errors import UsageError as UsageError
 from pytest_kafkacheck.errors import VerdictError as VerdictError
 from pytest_kafkacheck.experiment.experiment import Experiment as Experiment
 from pytest_kafkacheck.matrix.cell import Cell as Cell
-from pytest_kafkacheck.matrix.cell import CellResult as CellResult
+from pytest_kafkacheck.matrix.cell_result import CellResult as CellResult
 from pytest_kafkacheck.matrix.config_matrix import ConfigMatrix as ConfigMatrix
 from pytest_kafkacheck.matrix.matrix import scenarios as scenarios
 from pytest_kafkacheck.plugin.runner import Kafkacheck as Kafkacheck

@@ -30,7 +30,7 @@ from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.audit.report import Report
-    from pytest_kafkacheck.matrix.cell import CellResult
+    from pytest_kafkacheck.matrix.cell_result import CellResult
 
 WITHOUT_CLUSTER = (
     "No cluster is needed where options state its settings: --replication 3 --min-isr 2 --acks all --unclean false "

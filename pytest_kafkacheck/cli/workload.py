@@ -75,9 +75,8 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
     from pytest_kafkacheck.experiment.execution import execute
     from pytest_kafkacheck.experiment.experiment import Experiment
-    from pytest_kafkacheck.experiment.harness import Harness
+    from pytest_kafkacheck.experiment.harness import Harness, check_client_commands
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
-    from pytest_kafkacheck.experiment.validation import check_client_commands
 
     check_json(options.json)
     workload = make(options.name, options.set)

@@ -23,24 +23,25 @@ from pytest_kafkacheck.experiment.clusters.pool import ClusterPool, EngineConnec
 from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.judging import (
-    LateVerdict,
-    LiveJudge,
-    judge_all,
-    judge_until_found,
-    keeps_records,
-)
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines
+from pytest_kafkacheck.experiment.judging import LiveJudge, judge_all, judge_until_found, keeps_records
+from pytest_kafkacheck.experiment.late_verdict import LateVerdict
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.experiment.stored_runs import ImportedLines, StoredRun
-from pytest_kafkacheck.experiment.validation import check_client_commands, unused_duration
+from pytest_kafkacheck.experiment.stored_runs import StoredRun
+from pytest_kafkacheck.experiment.validation import unused_duration
 from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.setup.client_cuts import require_client_cuts
 from pytest_kafkacheck.spark import Spark
 from pytest_kafkacheck.termination import is_interrupted
+from workloads.clients.command.library import introduce
+from workloads.clients.command.process import ClientFailure
+from workloads.clients.library import PREFIX
 from workloads.clients.security import Security
+from workloads.declaration import Declaration
 from workloads.load import highest
+from workloads.workload import Workload
 
 EXAMPLES = 5
 """Examples of each anomaly in a verdict; its count is exact all the same."""
@@ -303,3 +304,20 @@ def expected_records(experiment: Experiment) -> int:
     seconds = max(ends, default=experiment.duration)
     seconds += experiment.warm_up + experiment.cooldown
     return int(rate * producers * seconds * (2 + clients - producers))
+
+
+def check_client_commands(workload: Workload) -> None:
+    """Start each client process that the workload names once. Raises UsageError for one that cannot be started, that
+    speaks another version of the protocol, or that has not the capabilities that the workload needs."""
+    declaration = getattr(type(workload), "declaration", Declaration())
+    names = {workload.library, *(worker.library for worker in workload.workers())}
+    for name in sorted(each for each in names if each.startswith(PREFIX)):
+        try:
+            hello = introduce(name)
+        except ClientFailure as failure:
+            raise UsageError(f"{type(workload).__name__}: {failure}") from None
+        if missing := hello.missing(declaration.capabilities(workload)):
+            raise UsageError(
+                f"{type(workload).__name__} needs {', '.join(missing)} of its clients, and {name!r} ({hello}) states "
+                f"{', '.join(sorted(hello.capabilities)) or 'no capability'}; use another library or workload"
+            )

@@ -1,4 +1,4 @@
-"""Judges runs by their experiments: stored ones, one that was interrupted, and one that is in progress."""
+"""Judges runs by their experiments: stored ones, and one that is in progress."""
 
 from __future__ import annotations
 
@@ -24,17 +24,10 @@ from analyzers.judge.examples import example_json
 from analyzers.judge.find import Found
 from analyzers.judge.live import EITHER, Reported, find_live
 from analyzers.verdict.verdict import Verdict, amended
-from nemesis.tasks import in_thread, wait_until
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.experiment.stored_runs import (
-    ImportedLines,
-    SparkProvider,
-    StoredRun,
-    compaction_problem,
-)
-from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.termination import since_interrupt
+from pytest_kafkacheck.experiment.stored_runs import SparkProvider, StoredRun, compaction_problem
 from workloads.declaration import Declaration
 from workloads.history.live.window import LIMIT, Window
 from workloads.history.schema import TABLES
@@ -162,36 +155,6 @@ def _outcome(run: StoredRun, judged: Judged, unknowns: Sequence[str], *, store: 
         problem=judged.problem,
         lines=run.lines,
     )
-
-
-LATE_LIMIT = 4.4
-"""Seconds from the signal for the verdict: 5 at most until the process has ended, where the machine has time for it.
-Meanwhile faults are healed, which takes up to 2.5 s, and the cluster is removed, which takes 1. What follows takes
-half a second."""
-
-
-class LateVerdict:
-    """The verdict on a run that was interrupted, judged in a thread. The session prints it if it is there in time.
-
-    home   of the run.
-    judge  takes it and returns the run with its verdict; what it raises is logged.
-    limit  seconds from the signal that interrupted the run, or from now where there was none.
-    """
-
-    def __init__(self, home: Path, judge: Callable[[Path], Run], *, limit: float = LATE_LIMIT) -> None:
-        self.home = home
-        self._deadline = time.monotonic() - since_interrupt() + limit
-        self._judging = in_thread(lambda: judge(home), "kafkacheck-late-verdict")
-
-    def headline(self) -> str | None:
-        """The result and what decides it. Waits until the limit. None if there is none by then."""
-        if not wait_until(self._judging.done, limit=self._deadline - time.monotonic()):
-            return None
-        try:
-            return self._judging.result().headline()
-        except Exception as problem:
-            log.info("an interrupted run was not judged: %r", problem)
-            return None
 
 
 EVERY = 15.0

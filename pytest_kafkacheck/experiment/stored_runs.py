@@ -1,10 +1,9 @@
-"""Run folders: finding them below paths and URIs, importing JSON lines, and reading by which rules to judge."""
+"""Run folders: finding them below paths and URIs, and reading by which rules each one is judged."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,17 +12,14 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.registry import require_known
 from analyzers.history import remote
 from analyzers.history.sources import Location
-from analyzers.history.surroundings import Unit
 from analyzers.history.validate import BadHistory, run_ids
-from analyzers.verdict.promises import require_promises
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_run
 from pytest_kafkacheck.experiment.run_directory import JudgingRules, RunDirectory
 from workloads.history.compaction.compact import compact
-from workloads.history.lines.imports import import_lines
-from workloads.history.lines.parse import HEADER, BadLines, is_lines
+from workloads.history.lines.parse import HEADER, is_lines
 
 NO_HISTORY = (
     f"neither the folder of a run nor a history as JSON lines, which is named FILE.jsonl or FILE.jsonl.gz, or whose "
@@ -195,92 +191,3 @@ def _remote_runs(session: SparkSession, uri: str) -> Iterator[StoredRun]:
             yield StoredRun(home=home, problem=str(error))
         else:
             yield StoredRun(home=home, rules=rules, rows=remote.rows_at(session, home))
-
-
-FILE = "imported.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportedLines:
-    """A folder with it keeps this in ``imported.json``, so that it is judged again by the same rules.
-
-    path      the file.
-    home      the folder with its tables.
-    clients   names by process number, where the file does not use numbers.
-    unit      in which its times are shown.
-    requires  promises without which the verdict is unknown; None: those that the history is about.
-    allow     anomalies that are reported without effect.
-    """
-
-    path: Path
-    home: Path
-    clients: Mapping[int, str]
-    requires: frozenset[str] | None
-    allow: frozenset[str]
-    unit: Unit = "s"
-
-    def write(self) -> None:
-        data = {
-            # A folder that holds its file may be moved.
-            "path": self.path.name if self.path.parent == self.home else str(self.path.resolve()),
-            "clients": self.clients,
-            "unit": self.unit,
-            "requires": None if self.requires is None else sorted(self.requires),
-            "allow": sorted(self.allow),
-        }
-        (self.home / FILE).write_text(json.dumps(data, indent=2) + "\n")
-
-    @classmethod
-    def read(cls, home: Path) -> ImportedLines | None:
-        """Of a folder; None if nothing was imported into it. Raises UsageError for a file that `write` did not
-        write."""
-        file = home / FILE
-        try:
-            data = json.loads(file.read_text())
-            requires = data["requires"]
-            return cls(
-                path=home / data["path"],
-                home=home,
-                clients={int(number): str(name) for number, name in data["clients"].items()},
-                requires=None if requires is None else require_promises(requires),
-                allow=require_known(data["allow"]),
-                unit=data.get("unit", "s"),
-            )
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UsageError(f"{file}: cannot be read ({type(error).__name__}: {error})") from error
-
-
-def import_run(
-    path: Path, home: Path, *, requires: Sequence[str] | None = None, allow: Sequence[str] = ()
-) -> ImportedLines:
-    """Import a file into a folder without history. Raises UsageError that names the bad lines.
-
-    requires, allow  beside those of the file.
-    """
-    try:
-        found = import_lines(path, home)
-    except BadLines as error:
-        raise UsageError(str(error)) from error
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{path}: cannot be imported into {home} ({type(error).__name__}: {error})"
-        ) from error
-    try:
-        required = None if found.requires is None else require_promises(found.requires)
-        allowed = require_known(found.allow)
-    except ValueError as error:
-        raise UsageError(f"{path}: line 1: {error}") from error
-    if requires is not None:
-        required = require_promises(requires) | (required or frozenset())
-    lines = ImportedLines(
-        path=path,
-        home=home,
-        clients=found.clients,
-        requires=required,
-        allow=allowed | require_known(allow),
-        unit=found.unit,
-    )
-    lines.write()
-    return lines

@@ -1,4 +1,4 @@
-"""Checks before anything starts: of an experiment's values, and of the client processes that it names."""
+"""Checks of an experiment's values against each other, before anything starts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,7 @@ from nemesis.validation import did_you_mean, seconds
 from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR, check_settings
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
-from workloads.clients.command.library import introduce
-from workloads.clients.command.process import ClientFailure
-from workloads.clients.library import PREFIX
 from workloads.conformance import check_workload
-from workloads.declaration import Declaration
 from workloads.workload import Workload
 
 DURATION = 8.0
@@ -210,20 +206,3 @@ def _check_racks(workload: Workload, cluster: ClusterSpec) -> None:
             f"{kind} reads from followers, and ClusterSpec.config has no {SELECTOR}, so clients would read "
             f"from leaders only; state config={{{SELECTOR!r}: {RACK_AWARE!r}}}"
         )
-
-
-def check_client_commands(workload: Workload) -> None:
-    """Start each client process that the workload names once. Raises UsageError for one that cannot be started, that
-    speaks another version of the protocol, or that has not the capabilities that the workload needs."""
-    declaration = getattr(type(workload), "declaration", Declaration())
-    names = {workload.library, *(worker.library for worker in workload.workers())}
-    for name in sorted(each for each in names if each.startswith(PREFIX)):
-        try:
-            hello = introduce(name)
-        except ClientFailure as failure:
-            raise UsageError(f"{type(workload).__name__}: {failure}") from None
-        if missing := hello.missing(declaration.capabilities(workload)):
-            raise UsageError(
-                f"{type(workload).__name__} needs {', '.join(missing)} of its clients, and {name!r} ({hello}) states "
-                f"{', '.join(sorted(hello.capabilities)) or 'no capability'}; use another library or workload"
-            )

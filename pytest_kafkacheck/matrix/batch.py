@@ -24,7 +24,8 @@ from nemesis.event import Event
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.matrix.cell import Cell, CellResult, Shown, shown
+from pytest_kafkacheck.matrix.cell import Cell
+from pytest_kafkacheck.matrix.cell_result import CellResult, Shown, shown
 from pytest_kafkacheck.matrix.scenarios import Layout
 from pytest_kafkacheck.run import Run
 from workloads.append_log import AppendLog

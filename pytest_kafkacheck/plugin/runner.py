@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.experiment import Experiment
     from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.matrix.batch import SessionCells
-    from pytest_kafkacheck.matrix.cell import Cell, CellResult
+    from pytest_kafkacheck.matrix.cell import Cell
+    from pytest_kafkacheck.matrix.cell_result import CellResult
     from pytest_kafkacheck.run import Run
 
 

@@ -15,9 +15,9 @@ import pytest
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cluster.kafka.topics import topic_state
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.experiment.imported_lines import import_run
 from pytest_kafkacheck.experiment.recovery import log_ends, read_limit, wait_agreement
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
-from pytest_kafkacheck.experiment.stored_runs import import_run
 from pytest_kafkacheck.recorder.clients import ClientRecorder
 from pytest_kafkacheck.recorder.final_reads import read_finally
 from pytest_kafkacheck.recorder.line_log import LineLog

@@ -21,7 +21,7 @@ from typing import Protocol
 from nemesis.tasks import Start, Task, in_thread, wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
-from pytest_kafkacheck.experiment.judging import LATE_LIMIT
+from pytest_kafkacheck.experiment.late_verdict import LATE_LIMIT
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.run import Run

@@ -10,7 +10,8 @@ import pytest
 from pytest_kafkacheck import ConfigMatrix, scenarios
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.matrix.batch import run_cells
-from pytest_kafkacheck.matrix.cell import Cell, CellResult
+from pytest_kafkacheck.matrix.cell import Cell
+from pytest_kafkacheck.matrix.cell_result import CellResult
 from pytest_kafkacheck.run import Run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.nightly]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.experiment import harness as module
-from pytest_kafkacheck.experiment import judging
+from pytest_kafkacheck.experiment import late_verdict
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
-from pytest_kafkacheck.experiment.judging import LateVerdict
+from pytest_kafkacheck.experiment.late_verdict import LateVerdict
 from pytest_kafkacheck.spark import Spark
 from workloads.append_log import AppendLog
 
@@ -97,7 +97,7 @@ def test_an_interrupt_of_the_verdict_says_where_the_history_is(
 
 
 def test_the_time_that_the_clean_up_took_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "since_interrupt", lambda: 100.0)
+    monkeypatch.setattr(late_verdict, "since_interrupt", lambda: 100.0)
     may_end = threading.Event()
     late = LateVerdict(tmp_path, lambda _: may_end.wait(60) and judged())
     assert late.headline() is None, "the limit was over before"

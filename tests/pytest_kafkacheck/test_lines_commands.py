@@ -12,7 +12,8 @@ import pytest
 from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS
 from analyzers.facts.registry import FACTS, inputs
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.experiment.stored_runs import ImportedLines, import_run, stored_runs
+from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_run
+from pytest_kafkacheck.experiment.stored_runs import stored_runs
 from tests.support.json_lines import send, write_lines
 from workloads.history.lines.kinds import KINDS, RECORD
 

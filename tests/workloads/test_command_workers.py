@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.experiment.validation import check_client_commands
+from pytest_kafkacheck.experiment.harness import check_client_commands
 from tests.support import fake_client
 from tests.support.real_cluster import wait_until
 from workloads.append_log import AppendLog

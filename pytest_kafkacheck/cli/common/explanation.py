@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from analyzers.causes.story import since_fault, story
-from analyzers.explain.explanation import Explanation
 from analyzers.explain.overview import Moment, timeline
 from analyzers.history.surroundings import Clock, Unit
 from analyzers.verdict.verdict import Verdict
 from analyzers.verdict.wording import scale_of
 from pytest_kafkacheck.cli.common.console import table
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from analyzers.explain.explanation import Explanation  # which loads PySpark; a stored verdict needs none
 
 
 def parts(explanation: Explanation) -> Iterator[object]:

@@ -13,7 +13,7 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKN
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.matrix.cell import CellResult
+    from pytest_kafkacheck.matrix.cell_result import CellResult
     from pytest_kafkacheck.run import Run
 
 
@@ -144,7 +144,7 @@ def print_matrix(results: Sequence[CellResult], impossible: Mapping[str, str]) -
 
 def matrix_status(results: Sequence[CellResult]) -> int:
     """Without any result, nothing is known."""
-    from pytest_kafkacheck.matrix.cell import worst_state
+    from pytest_kafkacheck.matrix.cell_result import worst_state
 
     match worst_state(results) if results else None:
         case "as predicted":

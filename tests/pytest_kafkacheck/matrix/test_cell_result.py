@@ -12,7 +12,8 @@ import pytest
 
 from pytest_kafkacheck import ConfigMatrix, scenarios
 from pytest_kafkacheck.errors import VerdictError
-from pytest_kafkacheck.matrix.cell import Cell, CellResult, Shown, worst_state
+from pytest_kafkacheck.matrix.cell import Cell
+from pytest_kafkacheck.matrix.cell_result import CellResult, Shown, worst_state
 from pytest_kafkacheck.matrix.table import as_csv, as_json, markdown, plain, rows, summary
 
 KEPT = Shown(path="runs/1", written=1204, lost=0, acks_in_window=7, without_acks=3.14, latency_median=0.002,

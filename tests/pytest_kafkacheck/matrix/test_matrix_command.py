@@ -10,7 +10,7 @@ import pytest
 from pytest_kafkacheck import ConfigMatrix, scenarios
 from pytest_kafkacheck.cli.common.results import matrix_status
 from pytest_kafkacheck.cli.main import main
-from pytest_kafkacheck.matrix.cell import CellResult, Shown
+from pytest_kafkacheck.matrix.cell_result import CellResult, Shown
 
 FILE = """
 from pytest_kafkacheck import ConfigMatrix, scenarios

@@ -8,9 +8,9 @@ import pytest
 
 CONFTEST = """
 import pytest
-from pytest_kafkacheck.matrix.cell import CellResult
+from pytest_kafkacheck.matrix.cell_result import CellResult
 from pytest_kafkacheck.matrix.batch import SessionCells
-from pytest_kafkacheck.matrix.cell import Shown
+from pytest_kafkacheck.matrix.cell_result import Shown
 from pytest_kafkacheck.plugin.cells import SELECTED
 
 RUNS = []

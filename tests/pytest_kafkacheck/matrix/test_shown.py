@@ -11,7 +11,8 @@ from analyzers.verdict.finding import Finding
 from analyzers.verdict.measures import Availability, LogAvailability, PhaseAvailability
 from analyzers.verdict.verdict import Verdict, judge
 from pytest_kafkacheck import ConfigMatrix, scenarios
-from pytest_kafkacheck.matrix.cell import Cell, shown
+from pytest_kafkacheck.matrix.cell import Cell
+from pytest_kafkacheck.matrix.cell_result import shown
 
 HOME = Path("runs/1")
 
