@@ -34,7 +34,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from benchmarks.prerequisites import require_images, require_java
 from nemesis.event import Event
 from nemesis.faults.cut_clients import cut_clients

@@ -16,7 +16,7 @@ HOMES = {
     "AppendLog": "workloads.append_log",
     "Compacted": "workloads.compacted",
     "Bank": "workloads.bank",
-    "Bounds": "analyzers.catalogue.check",
+    "Bounds": "analyzers.catalogue.bounds",
     "Budget": "nemesis.budget",
     "CapabilityError": "pytest_kafkacheck.errors",
     "Cell": "pytest_kafkacheck.matrix.cell",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from analyzers.catalogue.anomaly import FAMILIES, Anomaly
-from analyzers.catalogue.check import Bounds, Check, CycleCheck
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.check import Check, CycleCheck
 from analyzers.discovery import declared
 
 PACKAGE = "analyzers.checks"

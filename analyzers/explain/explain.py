@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from analyzers.catalogue.anomaly import Anomaly, Evidence, Value
-from analyzers.catalogue.check import NONE, Bounds
+from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, bound_checks
 from analyzers.explain.cycles import of_cycle
 from analyzers.explain.explanation import Entry, Explanation, Labels, Surroundings

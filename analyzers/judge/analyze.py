@@ -8,7 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.check import NONE, Bounds, Check
+from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, require_known
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import RunEvidence

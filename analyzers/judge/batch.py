@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analyzers.catalogue.check import NONE, Bounds, Check
+from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history import remote
 from analyzers.history.run_progress import no_phases

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.check import NONE, Bounds, Check
+from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from analyzers.causes.evidence import Extent
 from analyzers.facts.registry import NEEDS

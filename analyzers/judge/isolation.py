@@ -8,7 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analyzers.catalogue.check import Bounds, Check
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.check import Check
 from analyzers.history.sources import Location
 from analyzers.history.surroundings import Surroundings
 from analyzers.judge.analyze import analyze, judge_examined

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analyzers.history.surroundings import Unit
-from workloads.history.schema import VALUE_BITS
 
 PER_SECOND: dict[Unit, int] = {"s": 1, "ms": 10**3, "us": 10**6}
 
@@ -91,5 +90,8 @@ def client_name(process: int, clients: Mapping[int, str]) -> str:
 
 def write_name(value: int, clients: Mapping[int, str]) -> str:
     """``producer 0's 7,116th write``."""
+    # An experiment is made without PyArrow, and imports this file for its promises.
+    from workloads.history.schema import VALUE_BITS
+
     sequence = value & ((1 << VALUE_BITS) - 1)
     return f"{client_name(value >> VALUE_BITS, clients)}'s {ordinal(sequence + 1)} write"

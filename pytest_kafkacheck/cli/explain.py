@@ -122,7 +122,7 @@ def _explain_findings(
     spark = spark_of(options, warmed=False)
     try:
         spark.start()
-        from analyzers.catalogue.check import NONE
+        from analyzers.catalogue.bounds import NONE
         from analyzers.explain.explain import CannotExplain, NoSuchFinding, explanations
         from pytest_kafkacheck.cli.common.explanation import parts
 

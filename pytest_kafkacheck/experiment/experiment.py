@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from analyzers.catalogue.check import NONE, Bounds
+from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.verdict.promises import ALWAYS_REQUIRED, require_promises
 from nemesis.budget import Budget
 from nemesis.event import Event

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from analyzers.catalogue.check import NONE, Bounds
+from analyzers.catalogue.bounds import NONE, Bounds
 from analyzers.history.fault_events import spoken
 from analyzers.verdict.promises import ALWAYS_REQUIRED
 from analyzers.verdict.verdict import Verdict

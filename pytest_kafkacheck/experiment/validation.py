@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, Protocol, get_args
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.verdict.promises import PROMISES, require_promises
 from nemesis.budget import Budget
 from nemesis.event import Event

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analyzers.catalogue.anomaly import Anomaly, Moment
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.registry import (
     ANOMALIES,
     BOUND_CHECKS,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytest_kafkacheck as api
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.judge.analyze import analyze
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 import pytest_kafkacheck as api
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from tests.support.faulty_clients.workloads import (

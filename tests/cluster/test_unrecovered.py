@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from pytest_kafkacheck import pause_client
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness

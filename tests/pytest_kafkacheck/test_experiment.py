@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.verdict.promises import ALWAYS_REQUIRED
 from pytest_kafkacheck import configure, configure_broker, isolate, kill, partition, pause
 from pytest_kafkacheck.cluster.spec.settings import RACK_AWARE, SELECTOR

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from nemesis.event import Event
 from pytest_kafkacheck import bridge, corrupt, delete_records, isolate, kill, kill_client, partition, pause
 from pytest_kafkacheck.cli import main as cli

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import pytest_kafkacheck as api
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from nemesis.event import Event
 from nemesis.schedule import Schedule
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.facts.registry import FACTS, NEEDS
 from analyzers.judge import examine as analysis
 from analyzers.judge import measures

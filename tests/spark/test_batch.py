@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from histories import Shape, write_segments
 
-from analyzers.catalogue.check import NONE, Bounds, Check
+from analyzers.catalogue.bounds import NONE, Bounds
+from analyzers.catalogue.check import Check
 from analyzers.checks.durability import DUPLICATE, LOST_WRITE
 from analyzers.checks.order import REALTIME_ORDER
 from analyzers.judge import analyze as verdicts_of

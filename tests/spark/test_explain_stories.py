@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.registry import bound_checks
 from analyzers.explain.explain import explain
 from analyzers.explain.rows import MAX_ROWS

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from pytest_kafkacheck import isolate, kill
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment

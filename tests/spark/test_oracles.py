@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, CYCLE_CHECKS, bound_checks
 from analyzers.facts.availability import GRAIN
 from analyzers.judge import prefilter

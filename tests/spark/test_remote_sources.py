@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import analyzers.history.sources
-from analyzers.catalogue.check import Bounds
+from analyzers.catalogue.bounds import Bounds
 from analyzers.history.remote import rows_at
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze

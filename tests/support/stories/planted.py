@@ -11,7 +11,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from analyzers.catalogue.check import Bounds, Live
+from analyzers.catalogue.bounds import Bounds
+from analyzers.catalogue.check import Live
 from analyzers.catalogue.registry import CHECKS, bound_checks
 from tests.support import stories
 
