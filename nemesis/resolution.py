@@ -1,4 +1,4 @@
-"""Which nodes or client processes an event strikes: found out at the moment of its injection."""
+"""Resolves the target of an event to nodes or client processes when its injection begins."""
 
 from __future__ import annotations
 

@@ -17,6 +17,8 @@ from analyzers.history.run_progress import PHASES
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.spark.internals import kept_plans
+from analyzers.spark.internals.kept_plans import KEPT_PLANS
+from analyzers.spark.internals.tuning import CLASS_LOADER, HADOOP_DEFAULTS
 from analyzers.spark.session import fit, is_alive, spark_session
 from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.spark import Spark
@@ -156,6 +158,8 @@ def plans_are_given_back() -> Iterator[None]:
     yield
     taken = any(plans._taken.locked() for plans in kept_plans._of_sessions.values())
     assert not taken, "a history that this test loaded still has the kept plans: call release"
+    failed = [each.name for each in (KEPT_PLANS, CLASS_LOADER, HADOOP_DEFAULTS) if each._has_failed]
+    assert not failed, "verdicts of this test took the plain way, see the log"
 
 
 Write = Callable[[Path, Mapping[str, Story]], Path]

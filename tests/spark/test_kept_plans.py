@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from analyzers.catalogue.registry import CHECKS
@@ -129,31 +128,6 @@ def test_rows_are_those_of_the_files_that_were_taken_last(plans: KeptPlans, tmp_
         assert plans.take({"numbers": map(str, files)})
         assert [row.total for row in rows(plans, statement)] == [total]
         plans.give_back()
-
-
-def test_a_table_that_is_put_later_is_input_until_the_plans_are_given_back(
-    plans: KeptPlans, tmp_path: Path
-) -> None:
-    def missing(tables: Mapping[str, DataFrame]) -> DataFrame:
-        return tables["numbers"].join(tables["known"], "n", "left_anti")
-
-    def left() -> list[int]:
-        return [row.n for row in plans.rows("missing", missing)]
-
-    file = numbers(tmp_path / "numbers.parquet", 1, 2, 3)
-    for known, expected in (((1, 2), [3]), ((2, 3), [1])):
-        assert plans.take({"numbers": [str(file)]})
-        with pytest.raises(KeyError, match="known"):
-            left()
-        plans.put("known", str(numbers(tmp_path / "known.parquet", *known)))
-        assert left() == expected
-        plans.give_back()
-    assert plans.take({"numbers": [str(file)]})
-    other = tmp_path / "other.parquet"
-    pq.write_table(pa.table({"n": ["1"]}), other)
-    with pytest.raises(ValueError, match="known: expected a file with the columns n: int64"):
-        plans.put("known", str(other))
-    plans.give_back()
 
 
 def test_a_plan_for_one_run_gives_each_run_its_own_id(spark: Any, tmp_path: Path) -> None:

@@ -330,5 +330,5 @@ class Standstill:
     def _thaw_late(self) -> None:
         try:
             self.thaw()
-        except OSError as problem:  # whoever uses it next sees that it stands still
-            log.warning("it was not thawed: %s", problem)
+        except OSError as problem:  # the next request to the process fails: it is still frozen
+            log.warning("the process was not thawed: %s", problem)

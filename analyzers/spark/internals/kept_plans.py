@@ -23,8 +23,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -39,7 +37,6 @@ from pyspark.sql.types import (
 )
 
 from analyzers.spark.environment import scratch_of
-from analyzers.spark.exact_paths import parquet_files
 from analyzers.spark.internals.shortcut import Shortcut
 from analyzers.spark.settings import sql_settings
 
@@ -74,12 +71,13 @@ class KeptPlans:
     def __init__(self, spark: SparkSession, schemas: Mapping[str, StructType], scratch: Path) -> None:
         self._spark = spark
         self._folder = Path(tempfile.mkdtemp(prefix="inputs-", dir=scratch))
-        self._taken, self._lock = threading.Lock(), threading.Lock()
+        self._taken = threading.Lock()
         self._settings: tuple[str | None, ...] = ()
         self._run: str | None = None
-        self._plans: dict[tuple[Any, ...], tuple[Callable[[Any], Any], Any, set[str]]] = {}
-        self._tables = {name: self._stand_in(name, schema) for name, schema in schemas.items()}
-        self._added: dict[str, _StandIn] = {}
+        self._plans: dict[tuple[Any, ...], tuple[Callable[[Any], Any], Any]] = {}
+        self._tables = {
+            name: _StandIn(spark, self._folder / name, schema) for name, schema in schemas.items()
+        }
         self._classes = _Classes(spark)
 
     def take(self, files: Mapping[str, Iterable[str]], *, run: str | None = None) -> bool:
@@ -105,24 +103,7 @@ class KeptPlans:
                 self._taken.release()
         return is_taken
 
-    def put(self, name: str, file: str) -> None:
-        """Make a local Parquet file the input of one more table until `give_back`. All files of a name have the same
-        columns, and rows of the run of `take` if there is only one. Raises ValueError for other columns."""
-        columns = pq.read_schema(file)
-        with self._lock:
-            if name not in self._added:
-                self._added[name] = self._stand_in(name, parquet_files(self._spark, [file]).schema)
-                self._added[name].columns = columns
-            table = self._added[name]
-            if not columns.equals(table.columns):
-                raise ValueError(f"{name}: expected a file with the columns {table.columns}, not {columns}")
-            table.link([file])
-            KEPT_PLANS.either(table.refresh, lambda: None)
-            self._tables = {**self._tables, name: table}
-
     def give_back(self) -> None:
-        for name in self._added:
-            self._tables.pop(name, None)
         self._taken.release()
 
     def rows(self, key: Hashable, build: Callable[[Mapping[str, DataFrame]], DataFrame]) -> list[Row]:
@@ -130,8 +111,7 @@ class KeptPlans:
 
         ``kept.rows("sends", lambda tables: tables["records"].where("f = 'send'"))``
 
-        Columns are of the types in `AS_THEY_ARE`, binary, or lists and structs of these. Raises KeyError for a table
-        that has no files now.
+        Columns are of the types in `AS_THEY_ARE`, binary, or lists and structs of these.
         """
 
         def planned_each_time() -> list[Row]:
@@ -140,13 +120,11 @@ class KeptPlans:
         return KEPT_PLANS.either(lambda: self._kept_rows(key, build), planned_each_time)
 
     def _kept_rows(self, key: Hashable, build: Callable[[Mapping[str, DataFrame]], DataFrame]) -> list[Row]:
-        tables = _Tables({name: table.frame(self._run) for name, table in self._tables.items()})
         key = self._settings, self._run is None, key
         if key not in self._plans:
-            self._plans[key] = *self._planned(build(tables)), tables.used
-        decode, optimised, used = self._plans[key]
-        if missing := used - tables.keys():
-            raise KeyError(f"tables without files: {', '.join(sorted(missing))}")
+            tables = {name: table.frame(self._run) for name, table in self._tables.items()}
+            self._plans[key] = self._planned(build(tables))
+        decode, optimised = self._plans[key]
         rows = self._classes.rows_of(optimised)
         values = [value for (value,) in json.loads(rows)]
         if self._run is not None:
@@ -159,33 +137,9 @@ class KeptPlans:
         decode = _struct_decoder(result.schema)
         return decode, _execution(result.selectExpr("to_json(struct(*))")).optimizedPlan()
 
-    def _stand_in(self, name: str, schema: StructType) -> _StandIn:
-        return _StandIn(self._spark, self._folder / name, schema)
-
-
-class _Tables(Mapping[str, DataFrame]):
-    """Notes which tables are used. No dict: ``**`` does not call its methods."""
-
-    def __init__(self, tables: Mapping[str, DataFrame]) -> None:
-        self._tables = tables
-        self.used: set[str] = set()
-
-    def __getitem__(self, name: str) -> DataFrame:
-        self.used.add(name)
-        return self._tables[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
 
 class _StandIn:
     """A table in plans that are kept: a folder with links to the files of one history after another."""
-
-    columns: pa.Schema | None = None
-    """Of its files, if they were put."""
 
     def __init__(self, spark: SparkSession, folder: Path, schema: StructType) -> None:
         folder.mkdir()
