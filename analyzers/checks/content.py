@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.catalogue.anomaly import Anomaly, Number, Offset, Operation, Value
-from analyzers.catalogue.check import Check, Live, NotLive, per_record, per_value
+from analyzers.catalogue.check import Check, Live, NotLive
 
 PHANTOM_READ = Check(
     anomaly=Anomaly(
@@ -32,7 +32,6 @@ PHANTOM_READ = Check(
     over="values",
     where="polled and not sent",
     time="polled_at",
-    suspicion=per_value("polled and not sent"),
     live=NotLive("The send may lie in a segment that is still open, or in one that was left out."),
 )
 
@@ -77,7 +76,6 @@ G1A = Check(
     # A read_uncommitted reader may get records of a transaction that aborts later.
     where="failed and polled and (not transactional or read_committed)",
     time="polled_at",
-    suspicion=per_value("failed and polled and (not transactional or read_committed)"),
     live=Live(
         because=(
             "Two rows suffice, and more rows only add such pairs: neither the failure of a send nor a read of its "
@@ -114,7 +112,6 @@ FUTURE_READ = Check(
     over="values",
     where="returned_at < begun_at",
     time="returned_at",
-    suspicion=per_value("returned < begun"),
     live=Live(
         because=(
             "Two rows suffice, and more rows only add such pairs: a completion only moves the send to a later time."
@@ -157,7 +154,6 @@ FOREIGN_RECORD = Check(
     over="steps",
     where="error = 'foreign' or error = 'misrouted'",
     time="time",
-    suspicion=per_record("error = 'foreign' or error = 'misrouted'"),
     live=Live(because="One row suffices.", per=("op", "offset")),
 )
 
@@ -182,7 +178,6 @@ CORRUPT_RECORD = Check(
     over="steps",
     where="error = 'corrupt'",
     time="time",
-    suspicion=per_record("error = 'corrupt'"),
     live=Live(because="One row suffices.", per=("op", "offset")),
 )
 
@@ -232,7 +227,6 @@ INCONSISTENT_OFFSETS = Check(
     over="conflicts",
     where="not reused",
     time="settled",
-    suspicion=per_value("shared is not null"),
     live=_ONE_OF_TWO,
 )
 
@@ -280,7 +274,6 @@ OFFSET_REUSE = Check(
     # The log was truncated and written again: all readers agreed on one value first, and on another one later.
     where="reused",
     time="time",
-    suspicion=per_value("shared is not null"),
     live=_ONE_OF_TWO,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.catalogue.anomaly import Anomaly, Moment, Number, Offset, Operation, Span, Value
-from analyzers.catalogue.check import Check, Live, NotLive, per_value
+from analyzers.catalogue.check import Check, Live, NotLive
 
 LOST_WRITE = Check(
     anomaly=Anomaly(
@@ -64,7 +64,6 @@ LOST_WRITE = Check(
         "top))"
     ),
     time="acked_at",
-    suspicion=per_value("(acked and not polled) or (settled and not in_final)"),
     live=Live(
         because=(
             "A reader passed the offset without the value, on a record of some leader epoch, and a record of this "
@@ -135,7 +134,6 @@ UNSEEN = Check(
     over="values",
     where="acked and not settled and not polled and not gone and not coalesce(acked_offset <= top, false)",
     time="acked_at",
-    suspicion=per_value("acked and not polled"),
     live=NotLive("A reader may still get it."),
 )
 
@@ -177,7 +175,6 @@ EXPIRED = Check(
     # A final read that returned the value counts as a poll, too.
     where="acked and not polled and removed and not overwritten and (settled or gone or acked_offset <= top)",
     time="acked_at",
-    suspicion=per_value("acked and not polled"),
     live=NotLive("Only the final read knows the log start."),
 )
 
@@ -228,7 +225,6 @@ LOST_READ = Check(
         "(acked and settled)"
     ),
     time="returned_at",
-    suspicion=per_value("due and not in_final"),
     live=NotLive("Only the final read shows it."),
 )
 
@@ -264,6 +260,5 @@ DUPLICATE = Check(
     over="values",
     where="first_offset < last_offset",
     time="coalesce(begun_at, polled_at)",
-    suspicion=per_value("least < most"),
     live=Live(because="Two rows suffice, and more rows only add such pairs.", per=("value",)),
 )

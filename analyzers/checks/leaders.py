@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from analyzers.catalogue.anomaly import REPLICA, Anomaly, Listing, Number, Offset, Operation, Value
-from analyzers.catalogue.check import (
-    SAMPLES,
-    Check,
-    NotLive,
-    per_epoch,
-    per_leader,
-    per_mark,
-    per_sample,
-    per_second,
-)
+from analyzers.catalogue.check import SAMPLES, Check, NotLive
 
 READ_ABOVE_WATERMARK = Check(
     anomaly=Anomaly(
@@ -52,7 +43,6 @@ READ_ABOVE_WATERMARK = Check(
     over="leader_polls",
     where="watermark <= offset",
     time="time",
-    suspicion=per_leader("watermark <= offset"),
     live=NotLive("The next answer of the broker may lie in a segment that is still open."),
 )
 
@@ -84,7 +74,6 @@ WATERMARK_ABOVE_END = Check(
     over="watermarks",
     where="high_watermark > log_end",
     time="time",
-    suspicion=per_sample("mark > own_end"),
     live=SAMPLES,
 )
 
@@ -115,7 +104,6 @@ WATERMARK_REGRESSION = Check(
     over="watermarks",
     where="high_watermark < before",
     time="time",
-    suspicion=per_mark("mark < in_epoch"),
     live=SAMPLES,
 )
 
@@ -166,7 +154,6 @@ LEADER_BELOW_WATERMARK = Check(
     over="successions",
     where=f"log_end < committed and not is_excused and not {_OUTSIDE}",
     time="time",
-    suspicion=per_epoch("least_end < reached"),
     live=SAMPLES,
 )
 
@@ -199,7 +186,6 @@ UNCLEAN_TRUNCATION = Check(
     over="successions",
     where=f"log_end < committed and (is_excused or {_OUTSIDE})",
     time="time",
-    suspicion=per_epoch("least_end < reached"),
     live=SAMPLES,
 )
 
@@ -240,7 +226,6 @@ REPLICA_BELOW_WATERMARK = Check(
     over="followers",
     where="log_end < held and not is_excused",
     time="time",
-    suspicion=per_second("follower_end < held"),
     live=SAMPLES,
 )
 
@@ -275,7 +260,6 @@ UNEXPLAINED_LOG_START = Check(
     over="log_starts",
     where="log_start > allowed_to",
     time="time",
-    suspicion=per_epoch("start > deleted_to"),
     live=SAMPLES,
 )
 
@@ -306,6 +290,5 @@ LOG_START_REGRESSION = Check(
     over="log_starts",
     where="log_start < before",
     time="time",
-    suspicion=per_mark("start < start_in_epoch"),
     live=SAMPLES,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.catalogue.anomaly import Anomaly, Number, Offset, Operation, Span, Value
-from analyzers.catalogue.check import Check, Live, NotLive, per_record, per_send, per_value
+from analyzers.catalogue.check import Check, Live, NotLive
 
 KEY_OF_BOTH = Number("the key of both records, where only the order of the key is broken", optional=True)
 
@@ -84,7 +84,6 @@ POLL_SKIP = Check(
     # `below` is lower than `offset`, so that it also rules out steps backwards.
     where="f = 'poll' and not within and below > previous",
     time="time",
-    suspicion=per_record("f = 'poll' and (offset > previous + 1 or generation is not null)"),
     live=Live(because=f"{GAP_IS_CERTAIN} {NOTHING_WAS_REMOVED}", per=("op", "offset"), if_records_stay=True),
 )
 
@@ -113,7 +112,6 @@ NONMONOTONIC_POLL = Check(
     over="steps",
     where="f = 'poll' and not within and offset <= previous",
     time="time",
-    suspicion=per_record("f = 'poll' and (offset <= previous or generation is not null)"),
     live=Live(because=STEP_IS_CERTAIN, per=("op", "offset")),
 )
 
@@ -134,7 +132,6 @@ INT_POLL_SKIP = Check(
     over="gaps",
     where="f = 'poll' and within and below > previous",
     time="time",
-    suspicion=per_record("f = 'poll' and within and offset > previous + 1"),
     live=Live(because=f"{GAP_IS_CERTAIN} {NOTHING_WAS_REMOVED}", per=("op", "offset"), if_records_stay=True),
 )
 
@@ -155,7 +152,6 @@ INT_NONMONOTONIC_POLL = Check(
     over="steps",
     where="f = 'poll' and within and offset <= previous",
     time="time",
-    suspicion=per_record("f = 'poll' and offset <= previous"),
     live=Live(because=STEP_IS_CERTAIN, per=("op", "offset")),
 )
 
@@ -196,7 +192,6 @@ NONMONOTONIC_SEND = Check(
     over="steps",
     where="f = 'send' and not within and offset <= previous",
     time="time",
-    suspicion=per_record("f = 'send' and offset <= previous"),
     live=Live(because=STEP_IS_CERTAIN, per=("op",)),
 )
 
@@ -224,7 +219,6 @@ INT_NONMONOTONIC_SEND = Check(
     over="steps",
     where="f = 'send' and within and offset <= previous",
     time="time",
-    suspicion=per_record("f = 'send' and offset <= previous"),
     live=Live(because=STEP_IS_CERTAIN, per=("op",)),
 )
 
@@ -253,7 +247,6 @@ INT_SEND_SKIP = Check(
     over="gaps",
     where="f = 'send' and below > previous",
     time="time",
-    suspicion=per_record("f = 'send' and within and offset > previous + 1"),
     live=Live(because=GAP_IS_CERTAIN, per=("op",)),
 )
 
@@ -289,7 +282,6 @@ REALTIME_ORDER = Check(
     over="acknowledgements",
     where="overtaken < invoked",
     time="time",
-    suspicion=per_send("overtaken < invoked"),
     live=Live(because="Two rows suffice, and more rows only add such pairs.", per=("op",)),
 )
 
@@ -332,6 +324,5 @@ OVERTAKEN_WRITE = Check(
     over="proved_sends",
     where="overtaken < invoked",
     time="time",
-    suspicion=per_value("polled and unknown"),
     live=NotLive("The send may still be acknowledged, and is a realtime-order then."),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.catalogue.anomaly import CONTROLLERS, Anomaly, Listing, Number, Span, Text
-from analyzers.catalogue.check import END, SAMPLES, Check, per_epoch, per_sample
+from analyzers.catalogue.check import END, SAMPLES, Check
 
 _TWO = {
     "epoch": Number("the epoch", "leader_epoch"),
@@ -35,7 +35,6 @@ TWO_LEADERS = Check(
     over="epochs",
     where="kind = 'partition' and other is not null",
     time="time",
-    suspicion=per_epoch("kind = 'partition' and lowest_leader < highest_leader"),
     live=SAMPLES,
 )
 
@@ -66,7 +65,6 @@ CONTROLLER_CONFLICT = Check(
     over="epochs",
     where="kind <> 'partition' and other is not null",
     time="time",
-    suspicion=per_epoch("kind <> 'partition' and lowest_leader < highest_leader"),
     live=SAMPLES,
 )
 
@@ -98,7 +96,6 @@ CONTROLLER_REGRESSION = Check(
     over="views",
     where="kind = 'controller' and leader_epoch < newest",
     time="time",
-    suspicion=per_epoch("kind = 'controller' and newer < last"),
     live=SAMPLES,
 )
 
@@ -136,7 +133,6 @@ LEADER_OUTSIDE_ISR = Check(
     over="views",
     where=_OUTSIDE_ISR,
     time="time",
-    suspicion=per_sample(_OUTSIDE_ISR),
     live=SAMPLES,
 )
 
@@ -167,7 +163,6 @@ METADATA_REGRESSION = Check(
     over="views",
     where="kind = 'partition' and leader_epoch < newest",
     time="time",
-    suspicion=per_epoch("kind = 'partition' and newer < last"),
     live=SAMPLES,
 )
 
@@ -199,7 +194,6 @@ METADATA_DISAGREEMENT = Check(
     over="agreements",
     where=f"oldest < newest and lasting > {LIMIT}",
     time="time",
-    suspicion=per_epoch(f"kind = 'partition' and is_latest and newer_elsewhere < last - {LIMIT}"),
     live=SAMPLES,
 )
 
@@ -316,9 +310,6 @@ REPLICA_DIVERGENCE = Check(
     live=END,
 )
 
-LASTING = 2_000_000_000
-"""ns. In any finding, the ISR was short for longer."""
-
 ACKS_BELOW_MIN_ISR = Check(
     anomaly=Anomaly(
         name="acks-below-min-isr",
@@ -347,6 +338,5 @@ ACKS_BELOW_MIN_ISR = Check(
     over="acks_in_short_isr",
     where="acks > 0 and acks_before > 0",
     time="time",
-    suspicion=per_epoch(f"short_for > {LASTING}"),
     live=SAMPLES,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.catalogue.anomaly import Anomaly, Number, Offset, Operation, Span, Value
-from analyzers.catalogue.check import Check, Live, per_session
+from analyzers.catalogue.check import Check, Live
 
 READ_YOUR_WRITES = Check(
     anomaly=Anomaly(
@@ -55,13 +55,6 @@ READ_YOUR_WRITES = Check(
         "read_end is not null and (seen is null or seen > read_end) and (not isolated or offset < end_offset)"
     ),
     time="read_end",
-    # At the end of a read, every write counts that was acknowledged by then, also during the read. The definition
-    # asks for less, but would need the first read after each write.
-    suspicion=per_session(
-        "event = 'finish' and written > known or event = 'finish' and earliest < first or "
-        "event = 'poll' and not is_whole or event = 'poll' and known >= 0 and offset > known + 1 or "
-        "event = 'ack' and offset is null"
-    ),
     live=Live(
         because=(
             "The process that sent it also read, and began another operation later, which shows that its polls until "
@@ -114,7 +107,6 @@ MONOTONIC_READS = Check(
     over="session_reads",
     where="end_offset < reached",
     time="time",
-    suspicion=per_session("event = 'read' and (offset <= known or offset < ended)"),
     live=Live(
         because="Two rows suffice, and more rows only add such pairs: what the session had reached only grows.",
         per=("session", "op"),
@@ -162,7 +154,6 @@ MONOTONIC_WRITES = Check(
     over="session_sends",
     where="offset <= written",
     time="time",
-    suspicion=per_session("event = 'send' and offset <= written"),
     live=Live(
         because="Two rows suffice, and more rows only add such pairs: what the session had written only grows.",
         per=("session", "op"),
@@ -201,7 +192,6 @@ WRITES_FOLLOW_READS = Check(
     over="session_sends",
     where="offset <= read",
     time="time",
-    suspicion=per_session("event = 'send' and offset <= known"),
     live=Live(
         because="Two rows suffice, and more rows only add such pairs: what the session had read only grows.",
         per=("session", "op"),

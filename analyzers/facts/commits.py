@@ -38,11 +38,10 @@ def isolation(history: History) -> DataFrame:
 
 
 def certain_polls(history: History) -> DataFrame:
-    """The polls, of those that `History.offset_filter` leaves, of records that readers with any isolation level get:
-    not what a reader without read_committed got of a transaction that was aborted, or of which the outcome is
-    unknown.
+    """The polls of records that readers with any isolation level get: not what a reader without read_committed got of
+    a transaction that was aborted, or of which the outcome is unknown.
     """
-    polls = history.records.where("f = 'poll'").where(history.offset_filter)
+    polls = history.records.where("f = 'poll'")
     uncertain = (
         history.records.where(f"f = 'send' and {MAYBE_ABORTED}")
         .selectExpr(*LOG, "value", "true as is_uncertain")
@@ -131,14 +130,7 @@ def commit_reaches(history: History) -> DataFrame:
 
 
 def commits_above(history: History) -> DataFrame:
-    """The ok commits of positions above what the group had reached, with that.
-
-    Nothing is found of one unless a record lies between both. The fact needs no other record.
-    """
-    return history.shared_rows("commits_above", _commits_above)
-
-
-def _commits_above(history: History) -> DataFrame:
+    """The ok commits of positions above what the group had reached, with that."""
     made = commits(history).where("type = 'ok' and completed is not null").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "offset", "invoked as time", "completed as at",
         f"{COMMITS} as kind",
@@ -229,10 +221,6 @@ def assignments_below(history: History) -> DataFrame:
     Columns: those of `GROUP_LOG`, member, of (its generation), since, known (ns, when its event began and was over),
     position, committed, and unsought: the assignment as polls have it, before the first seek.
     """
-    return history.shared_rows("assignments_below", _assignments_below)
-
-
-def _assignments_below(history: History) -> DataFrame:
     unsought = polls_of_groups(history).groupBy(*MEMBER).agg(F.min("assignment").alias("unsought"))
     first = (
         assignments(history)

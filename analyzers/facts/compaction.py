@@ -66,7 +66,7 @@ def _policies(history: History) -> DataFrame:
 
 def without_compacted(rows: DataFrame, history: History) -> DataFrame:
     """The rows of topics in which every record stays until it is removed at the beginning of the log."""
-    if not history.has_compaction:
+    if not history.has(COMPACTED_TOPICS):
         return rows
     return rows.join(F.broadcast(compacted_topics(history)), ["run", "topic"], "left_anti")
 

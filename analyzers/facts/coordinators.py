@@ -15,22 +15,48 @@ GROUP = (
 
 TRANSACTION = "transactional_id string, state string, producer_id bigint, epoch int, started bigint"
 
-MOMENTS = """
-    select run, node, connection, inline(array(
-        struct(time as at, value as answered, null as sample),
-        struct(asked as at, null as answered, struct(time, value) as sample)
-    ))
-    from parsed
-"""
-"""Each sample twice: as an answer when it had arrived, and as a sample when it was asked for."""
-
 EARLIER = "order by at range between unbounded preceding and 1 preceding"
+"""SQL: the answers that had arrived before this one was asked for, see `_moments`."""
 
 
 def _parsed(kind: str, columns: str) -> str:
     return f"""
         select run, node, connection, time, asked, from_json(value, '{columns}') as value
         from {{observations}} where kind = '{kind}' and connection is not null
+    """
+
+
+def group_samples(history: History) -> DataFrame:
+    """One row per sample of a group, its text parsed once for all facts about groups.
+
+    Columns: run, node, connection, time, asked, group, type, state, protocol, epoch, assigned_epoch, names (of the
+    members, in order), positions (by log).
+    """
+    return history.shared_rows("group_samples", _group_samples)
+
+
+def _group_samples(history: History) -> DataFrame:
+    return history.sql(f"""
+        with parsed as ({_parsed("group_state", GROUP)})
+        select run, node, connection, time, asked, value.`group`, value.type, value.state, value.protocol,
+            value.epoch, value.assigned_epoch, array_sort(map_keys(value.members)) as names, value.positions
+        from parsed
+    """)
+
+
+def _moments(key: str, answered: str, shown: str) -> str:
+    """SQL: each row of ``samples`` twice, as an answer when it had arrived, and as a sample when it was asked for.
+
+    key       columns that both have.
+    answered  columns that later samples are compared with; null in a sample.
+    shown     columns of a sample; null in an answer. Few and narrow ones: all rows are shuffled and sorted.
+    """
+    return f"""
+        select run, node, connection, {key}, inline(array(
+            struct(time as at, struct({answered}) as answered, null as sample),
+            struct(asked as at, null as answered, struct(time, {shown}) as sample)
+        ))
+        from samples
     """
 
 
@@ -43,17 +69,19 @@ def group_states(history: History) -> DataFrame:
     (their number), and newest: the highest epoch that the same process had reported before it was asked; null for
     none.
     """
-    return history.sql(f"""
-        with parsed as ({_parsed("group_state", GROUP)}), moments as ({MOMENTS}), ordered as (
-            select *, max(answered.epoch) over (
-                partition by run, node, connection, coalesce(answered.`group`, sample.value.`group`) {EARLIER}
-            ) as newest
+    shown = "type, state, epoch, assigned_epoch, members"
+    return history.sql(
+        f"""
+        with samples as (
+            select *, size(names) as members from {{samples}}
+        ), moments as ({_moments("`group`", "epoch", shown)}), ordered as (
+            select *, max(answered.epoch) over (partition by run, node, connection, `group` {EARLIER}) as newest
             from moments
         )
-        select run, node, sample.time, sample.value.`group`, sample.value.type, sample.value.state,
-            sample.value.epoch, sample.value.assigned_epoch, size(sample.value.members) as members, newest
-        from ordered where sample is not null
-    """)
+        select run, node, `group`, sample.*, newest from ordered where sample is not null
+        """,
+        samples=group_samples(history),
+    )
 
 
 @fact(needs=GROUP_STATES)
@@ -64,54 +92,61 @@ def rebalances(history: History) -> DataFrame:
     number); is_same: whether both samples had the same members; is_excused: whether the group moves partitions in
     two steps, or a fault or a change of a topic had begun before. Null: there was no sample before.
     """
-    return history.sql(f"""
-        with parsed as ({_parsed("group_state", GROUP)}), known as (
-            select run, node, connection, time, value, array_sort(map_keys(value.members)) as members
-            from parsed where value.type = 'classic' and value.epoch is not null
-        ), following as (
-            select *, lag(struct(value.epoch, members)) over (
-                partition by run, node, connection, value.`group` order by time
+    return history.sql(
+        f"""
+        with following as (
+            select *, lag(struct(epoch, names)) over (
+                partition by run, node, connection, `group` order by time
             ) as before
-            from known
+            from {{samples}} where type = 'classic' and epoch is not null
         ), changed as (
             select run, min(invoked) as changed_at from {{operations}}
             where process = {NEMESIS} or f = 'alter' group by run
         )
-        select run, node, time, value.`group`, value.epoch, before.epoch as earlier, size(members) as members,
-            members = before.members as is_same,
-            coalesce(value.protocol like 'cooperative%' or changed_at <= time, false) as is_excused
+        select run, node, time, `group`, epoch, before.epoch as earlier, size(names) as members,
+            names = before.names as is_same,
+            coalesce(protocol like 'cooperative%' or changed_at <= time, false) as is_excused
         from following left join changed using (run)
-    """)
+        """,
+        samples=group_samples(history),
+    )
 
 
 @fact(needs=GROUP_STATES)
 def group_positions(history: History) -> DataFrame:
-    """One row per sample of a group and partition with a committed position.
+    """One row per sample and partition with a committed position, of groups with a sample that lacks a position
+    of the sample before, or has a lower one. Positions of other groups only grow.
 
     Columns: group, log (such as ``topic-0``), node (its coordinator), time (ns), position, and farthest: the highest
     position that the same process had reported before it was asked, while the group had the same members and the same
     epoch; null for none.
     """
-    return history.sql(f"""
-        with samples as ({_parsed("group_state", GROUP)}), parsed as (
-            select run, node, connection, time, asked, inline(transform(map_entries(value.positions), entry -> struct(
-                named_struct(
-                    'group', value.`group`, 'log', entry.key, 'position', entry.value,
-                    'generation', struct(value.epoch, array_sort(map_keys(value.members)))
-                ) as value
-            )))
-            from samples
-        ), moments as ({MOMENTS}), keyed as (
-            select *, coalesce(answered, sample.value) as one from moments
-        ), ordered as (
+    shrinks = "exists(map_keys(before), log -> coalesce(positions[log] < before[log], true))"
+    return history.sql(
+        f"""
+        with following as (
+            select *, lag(positions) over (
+                partition by run, node, connection, `group`, generation order by time
+            ) as before
+            from (select *, xxhash64(epoch, names) as generation from {{samples}})
+        ), shrinking as (
+            select *, bool_or(asked > time or {shrinks}) over (
+                partition by run, node, connection, `group`, generation
+            ) as is_shrinking
+            from following
+        ), samples as (
+            select run, node, connection, time, asked, `group`, generation, explode(positions) as (log, position)
+            from shrinking where is_shrinking
+        ), moments as ({_moments("`group`, log, generation", "position", "position")}), ordered as (
             select *, max(answered.position) over (
-                partition by run, node, connection, one.`group`, one.log, one.generation {EARLIER}
+                partition by run, node, connection, `group`, log, generation {EARLIER}
             ) as farthest
-            from keyed
+            from moments
         )
-        select run, node, sample.time, one.`group`, one.log, one.position, farthest
-        from ordered where sample is not null
-    """)
+        select run, node, `group`, log, sample.*, farthest from ordered where sample is not null
+        """,
+        samples=group_samples(history),
+    )
 
 
 @fact(needs=TRANSACTION_STATES)
@@ -124,28 +159,26 @@ def transaction_states(history: History) -> DataFrame:
     none: newest, the highest epoch of this producer id; reached, the highest step of this transaction, and
     decided, its outcome. A transaction is identified by its producer id and its start.
     """
+    key = "transactional_id, producer_id, started"
     return history.sql(f"""
-        with samples as ({_parsed("transaction", TRANSACTION)}), parsed as (
-            select run, node, connection, time, asked, named_struct(
-                'transactional_id', value.transactional_id, 'state', value.state, 'producer_id', value.producer_id,
-                'epoch', value.epoch, 'started', nullif(value.started, -1),
-                'step', case when value.state = 'Ongoing' then 0 when value.state like 'Prepare%' then 1
-                    when value.state like 'Complete%' then 2 end,
-                'outcome', nullif(regexp_extract(value.state, '(Commit|Abort)$', 1), '')
-            ) as value
-            from samples
-        ), moments as ({MOMENTS}), keyed as (
-            select *, coalesce(answered, sample.value) as one from moments
-        ), ordered as (
+        with parsed as ({_parsed("transaction", TRANSACTION)}), samples as (
+            select run, node, connection, time, asked, value.transactional_id, value.producer_id, value.state,
+                value.epoch, nullif(value.started, -1) as started,
+                case when value.state = 'Ongoing' then 0 when value.state like 'Prepare%' then 1
+                    when value.state like 'Complete%' then 2 end as step,
+                case when value.state like '%Commit' then 'Commit' when value.state like '%Abort' then 'Abort' end
+                    as outcome
+            from parsed
+        ), moments as ({_moments(key, "epoch, step, outcome", "state, epoch, step, outcome")}), ordered as (
             select *, max(answered.epoch) over (
-                    partition by run, node, connection, one.transactional_id, one.producer_id {EARLIER}
+                    partition by run, node, connection, transactional_id, producer_id {EARLIER}
                 ) as newest,
-                if(one.started is null, null, max(struct(answered.step, answered.outcome)) over (
-                    partition by run, node, connection, one.transactional_id, one.producer_id, one.started {EARLIER}
+                if(started is null, null, max(struct(answered.step, answered.outcome)) over (
+                    partition by run, node, connection, transactional_id, producer_id, started {EARLIER}
                 )) as furthest
-            from keyed
+            from moments
         )
-        select run, node, sample.time, one.transactional_id, one.state, one.producer_id, one.epoch, one.step,
-            one.outcome, newest, furthest.step as reached, furthest.outcome as decided
+        select run, node, transactional_id, producer_id, sample.*, newest, furthest.step as reached,
+            furthest.outcome as decided
         from ordered where sample is not null
     """)

@@ -59,7 +59,6 @@ def _sources(history: History) -> DataFrame:
     visible = "if(f = 'poll', coalesce(committed, false), transaction is null or type = 'ok')"
     return (
         history.records.where(f"f = 'send' or ({POLLED})")
-        .where(history.value_filter)
         .join(F.broadcast(read.select(*LOG).distinct()), LOG, "left_semi")
         .join(F.broadcast(finals), LOG, "left")
         .groupBy(*LOG, "value")
@@ -114,7 +113,6 @@ def _made(history: History) -> DataFrame:
     )
     return (
         history.records.where(f"source is not null and ({sent} or ({POLLED}))")
-        .where(history.source_filter)
         .groupBy(*LOG, "value")
         .agg(
             F.max("source").alias("source"),

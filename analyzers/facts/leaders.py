@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.fact import LOG, SAMPLES, SERVED, fact
+from analyzers.facts.fact import LOG, SAMPLES, SERVED, FirstLook, fact, same
 from analyzers.facts.removals import NAME, removals
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
@@ -47,7 +47,13 @@ UNCLEAN = f"""
 """Topics that allowed unclean elections at any time."""
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[
+        FirstLook(per="sample", columns={"high_watermark": "mark", "log_end": "own_end"}),
+        FirstLook(per="mark", columns={"high_watermark": "mark"}, upper={"before": "in_epoch"}),
+    ],
+)
 def watermarks(history: History) -> DataFrame:
     """One row per answer of a leader.
 
@@ -70,7 +76,10 @@ def watermarks(history: History) -> DataFrame:
     )  # fmt: skip
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[FirstLook(per="epoch", lower={"log_end": "least_end"}, upper={"committed": "reached"})],
+)
 def successions(history: History) -> DataFrame:
     """One row per leader epoch of each log, as far as its leader answered.
 
@@ -142,7 +151,13 @@ SHORT = 3_600_000
 """ms. A topic that ever had a shorter retention may have lost any of its records."""
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[
+        FirstLook(per="epoch", upper={"log_start": "start"}, lower={"allowed_to": "deleted_to"}),
+        FirstLook(per="mark", columns={"log_start": "start"}, upper={"before": "start_in_epoch"}),
+    ],
+)
 def log_starts(history: History) -> DataFrame:
     """One row per answer of a leader of a log that the run's clients used.
 
@@ -194,7 +209,10 @@ _LOG_STARTS = f"""
 """
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[FirstLook(per="leader", columns=same("offset"), lower=same("watermark"))],
+)
 def leader_polls(history: History) -> DataFrame:
     """One row per poll and log, of each broker and each leader epoch of the records that it served.
 

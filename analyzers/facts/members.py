@@ -178,14 +178,13 @@ def polls_of_groups(history: History) -> DataFrame:
 
 
 def of_groups(history: History) -> DataFrame:
-    """Records polled by members of groups, of those that `History.offset_filter` leaves.
+    """Records polled by members of groups.
 
     Columns: run, topic, partition, group, process, op, offset, value, generation, assignment, invoked, completed
     (ns; if it never completed, when it began).
     """
     return (
         history.records.where("f = 'poll' and offset is not null")
-        .where(history.offset_filter)
         .join(F.broadcast(members(history)), ["run", "process"])
         .selectExpr(
             *GROUP_LOG, "process", "op", "offset", "value", "generation", "assignment",

@@ -186,13 +186,9 @@ def handovers(history: History) -> DataFrame:
 def assignments_above(history: History) -> DataFrame:
     """The assignments whose position is above what the group had reached: the columns of `ASSIGNMENT`.
 
-    The fact needs the records between both, and no others. A group that starts for the first time, with
-    auto.offset.reset=earliest and without a commit, has reached 0: it starts at the log start.
+    A group that starts for the first time, with auto.offset.reset=earliest and without a commit, has reached 0: it
+    starts at the log start.
     """
-    return history.shared_rows("assignments_above", _assignments_above)
-
-
-def _assignments_above(history: History) -> DataFrame:
     began = assignments(history).selectExpr(
         *GROUP_LOG, "process", "op", "generation", "invoked", "completed as time", f"{BEGINS} as kind",
         "start_offset as reached", "policy",

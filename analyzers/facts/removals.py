@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.fact import LOG, TIME
+from analyzers.facts.fact import LOG, REMOVALS, TIME
 from analyzers.history.fault_events import RECREATE
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
@@ -219,7 +219,7 @@ def removals(history: History) -> DataFrame:
     administrators requested, or that samples show, count besides (see `analyzers.facts.removals`): a change to the
     brokers' default allows everything, too, because that is not known.
     """
-    lengths = OWN_LENGTHS if history.lengths_here is None else KNOWN_LENGTHS
+    lengths = KNOWN_LENGTHS if history.known and history.known.lengths else OWN_LENGTHS
     return history.shared_sql(_REMOVALS.replace("lengths_of_logs", lengths))
 
 
@@ -231,6 +231,6 @@ def removed_beginnings(history: History) -> DataFrame:
     if history.is_running:
         removed_to = f"if(gone or retention < {LONG}, {EVERYTHING}, allowed_to) as removed_to"
         return removals(history).selectExpr(*LOG, removed_to)
-    if not history.has_removals:
+    if not history.has(REMOVALS):
         return history.operations.limit(0).selectExpr(*LOG, "0L as removed_to")
     return removals(history).where("removed_to > 0").select(*LOG, "removed_to")

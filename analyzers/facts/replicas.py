@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.fact import ELIGIBLE_REPLICAS, SAMPLES, fact
+from analyzers.facts.fact import ELIGIBLE_REPLICAS, SAMPLES, FirstLook, fact, same
 from analyzers.facts.leaders import LOSSES, UNCLEAN, answers_of_leaders, successions
 from analyzers.facts.removals import NAME
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[
+        FirstLook(per="sample", columns=same("kind leader isr replicas")),
+        FirstLook(
+            per="epoch",
+            columns=same("kind leader_epoch"),
+            upper={"newest": f"if(newer < last, {(1 << 31) - 1}, leader_epoch)"},
+        ),
+    ],
+)
 def views(history: History) -> DataFrame:
     """One row per sample of a partition, and of the controller in ZooKeeper.
 
@@ -39,7 +49,15 @@ def views(history: History) -> DataFrame:
     """)
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[
+        FirstLook(
+            per="epoch",
+            columns={"kind": "kind", "other": "if(lowest_leader < highest_leader, highest_leader, null)"},
+        )
+    ],
+)
 def epochs(history: History) -> DataFrame:
     """One row per leader epoch of a partition, and per epoch of the controllers.
 
@@ -68,7 +86,10 @@ SETTLED = 1_000_000_000
 before, from the answer of the controller, and may have raised its high watermark without the replica since."""
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[FirstLook(per="second", lower={"log_end": "follower_end"}, upper=same("held"))],
+)
 def followers(history: History) -> DataFrame:
     """One row per sample in which a broker followed another one and counted itself among the in-sync replicas.
 
@@ -145,7 +166,7 @@ MIN_ISR = f"""
 """The lowest setting of each topic that was seen."""
 
 
-@fact(needs=SAMPLES)
+@fact(needs=SAMPLES, looks=[FirstLook(per="epoch", where=f"short_for > {2 * SETTLED}")])
 def acks_in_short_isr(history: History) -> DataFrame:
     """One row per two successive answers of a leader in one epoch, both with fewer in-sync replicas than the lowest
     min.insync.replicas of the topic, and with acknowledgements between them.
@@ -215,7 +236,14 @@ LATE = 2_000_000_000
 """ns. A broker whose last answer was requested longer before the last one of all is left out: it was away."""
 
 
-@fact(needs=SAMPLES)
+@fact(
+    needs=SAMPLES,
+    looks=[
+        FirstLook(
+            per="epoch", where="kind = 'partition' and is_latest", upper={"lasting": "last - newer_elsewhere"}
+        )
+    ],
+)
 def agreements(history: History) -> DataFrame:
     """One row per log that two or more brokers described at the end.
 

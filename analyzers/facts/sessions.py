@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.compaction import without_compacted
-from analyzers.facts.fact import ACKED, LOG, POLLED, SENDS_AND_POLLS, SESSION, TIME, fact
+from analyzers.facts.fact import ACKED, LOG, POLLED, SENDS_AND_POLLS, SESSION, TIME, FirstLook, fact, same
 from analyzers.facts.removals import removed_beginnings
 from analyzers.history.load import History
 from workloads.history.live.recent import READING_SPAN
@@ -41,7 +41,7 @@ def with_isolation(reads: DataFrame, polls: DataFrame) -> DataFrame:
 
 def of_readers(records: DataFrame, reads: DataFrame, history: History) -> DataFrame:
     """Those of `records` that sessions with a completed read made. The others do not know any end of a log."""
-    return _of(records.where(history.session_filter), reads.select("run", "session").distinct())
+    return _of(records.where(history.sessions), reads.select("run", "session").distinct())
 
 
 def of_users(history: History) -> DataFrame:
@@ -49,7 +49,7 @@ def of_users(history: History) -> DataFrame:
 
     These are the declared sessions, and processes without a session that both send and poll.
     """
-    records = history.records.where(history.session_filter)
+    records = history.records.where(history.sessions)
     users = (
         records.groupBy("run", F.expr(SESSION).alias("session"))
         .agg(F.expr(f"bool_or({ACKED}) as sends"), F.expr("bool_or(f = 'poll') as polls"))
@@ -67,7 +67,17 @@ def _of(records: DataFrame, sessions: DataFrame) -> DataFrame:
 BEGINS, COMPLETES = 0, 1
 
 
-@fact(needs="read")
+@fact(
+    needs="read",
+    looks=[
+        FirstLook(
+            per="session",
+            where="event = 'read'",
+            columns={"end_offset": "offset"},
+            upper={"reached": "greatest(known + 1, ended)"},
+        )
+    ],
+)
 def session_reads(history: History) -> DataFrame:
     """One row per completed read.
 
@@ -115,7 +125,17 @@ def session_reads(history: History) -> DataFrame:
 BEGINS, COMPLETES = 0, 1
 
 
-@fact(needs=SENDS_AND_POLLS)
+@fact(
+    needs=SENDS_AND_POLLS,
+    looks=[
+        FirstLook(
+            per="session",
+            where="event = 'send'",
+            columns=same("offset"),
+            upper={"written": "written", "read": "known"},
+        )
+    ],
+)
 def session_sends(history: History) -> DataFrame:
     """One row per acknowledged send with an offset, of sessions as `of_users` explains.
 
@@ -150,7 +170,16 @@ def session_sends(history: History) -> DataFrame:
     )  # fmt: skip
 
 
-@fact(needs="read")
+# At the end of a read, every write counts that was acknowledged by then, also during the read. The fact asks for
+# less, but to know that takes the first read after each write. Without such an event, the read got all of them.
+MISSED = (
+    "event = 'finish' and written > known or event = 'finish' and earliest < first or "
+    "event = 'poll' and not is_whole or event = 'poll' and known >= 0 and offset > known + 1 or "
+    "event = 'ack' and offset is null"
+)
+
+
+@fact(needs="read", looks=[FirstLook(per="session", where=MISSED)])
 def session_writes(history: History) -> DataFrame:
     """One row per acknowledged send of a session with completed reads, unless it may have been removed meanwhile.
 

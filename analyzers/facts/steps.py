@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.compaction import without_compacted
-from analyzers.facts.fact import ACKED, LOG, POLLED, TIME, fact
+from analyzers.facts.fact import ACKED, GENERATIONS, ISOLATION, LOG, POLLED, TIME, FirstLook, fact, same
 from analyzers.facts.members import with_reading
-from analyzers.facts.removals import removed_beginnings
+from analyzers.facts.removals import EVERYTHING, removed_beginnings
 from analyzers.history.load import History
 
 OURS = [*LOG, "process", "f", "assignment"]
@@ -23,7 +23,17 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-@fact()
+# A step between records of a key that goes back although the one before it does not comes after another one of the
+# same kind that goes back.
+@fact(
+    looks=[
+        FirstLook(
+            per="record",
+            columns=same("f error offset"),
+            upper={"previous": f"if(f = 'poll' and generation is not null, {EVERYTHING}, previous)"},
+        )
+    ]
+)
 def steps(history: History) -> DataFrame:
     """One row per record polled, of any completion type and with any payload, and per acknowledged send.
 
@@ -38,7 +48,7 @@ def steps(history: History) -> DataFrame:
 def log_steps(history: History) -> DataFrame:
     """As `steps`, without those of keys, but with the steps of group members into another generation."""
     done = history.records.where(DONE).selectExpr(*COLUMNS)
-    return done.unionByName(_into_generations(history)) if history.has_generations else done
+    return done.unionByName(_into_generations(history)) if history.has(GENERATIONS) else done
 
 
 def _of_keys(history: History) -> DataFrame:
@@ -97,7 +107,19 @@ COMMITTED = {"committed": "f = 'poll' and committed"}
 """A poll of committed records: one that another such poll got."""
 
 
-@fact()
+LEFT_OUT = "offset > previous + 1 and (f = 'poll' or within)"
+
+
+@fact(
+    looks=[
+        FirstLook(
+            per="record",
+            where=f"{LEFT_OUT} or f = 'poll' and generation is not null",
+            columns=same("f"),
+            upper=same("within"),
+        )
+    ]
+)
 def gaps(history: History) -> DataFrame:
     """One row per poll that is not of the offset after the one before it, and per such send within a transaction.
 
@@ -108,10 +130,10 @@ def gaps(history: History) -> DataFrame:
     be enumerated. Compacted topics are left out, and so are polled records that may have been removed from the
     beginning of the log: the reader goes on at the log start, also within an operation that joins several fetches.
     """
-    steps = log_steps(history).where("offset > previous + 1 and (f = 'poll' or within)")
+    steps = log_steps(history).where(LEFT_OUT)
     # Compaction may have removed what another reader got earlier.
     left_out = without_compacted(steps, history)
-    isolated = "when committed then {0}committed{1} " if history.has_isolation else ""
+    isolated = "when committed then {0}committed{1} " if history.has(ISOLATION) else ""
     seen = f"case when f = 'send' then {{0}}known{{1}} {isolated}else {{0}}polled{{1}} end"
     return (
         left_out.withColumn("block", F.expr(f"shiftright(offset, {BLOCK})"))
@@ -127,13 +149,13 @@ def gaps(history: History) -> DataFrame:
 def _blocks(history: History) -> DataFrame:
     """Per block of a log with a record: its bits, and the highest offset with a record in the blocks before."""
     records = history.records.where(f"offset is not null and (f = 'poll' or ({ACKED}))")
-    which = KNOWN | COMMITTED if history.has_isolation else KNOWN
+    which = KNOWN | COMMITTED if history.has(ISOLATION) else KNOWN
     bits = [
         F.expr(f"coalesce(bit_or(shiftleft(1L, {PLACE})) filter (where {where}), 0L) as bits_{name}")
         for name, where in which.items()
     ]
     blocks = records.groupBy(*LOG, F.expr(f"shiftright(offset, {BLOCK}) as block")).agg(*bits)
-    if history.has_isolation:
+    if history.has(ISOLATION):
         # Joined block by block: a union with the records would shuffle all of them, where they lie in buckets.
         blocks = (
             blocks.join(_acknowledged_blocks(history), [*LOG, "block"], "left")
@@ -171,7 +193,7 @@ def highest(bits: str) -> str:
     return f"if({bits} = 0, null, shiftleft(block, {BLOCK}) + length(bin({bits})) - 1)"
 
 
-@fact()
+@fact(looks=[FirstLook(per="send", columns=same("invoked overtaken"))])
 def acknowledgements(history: History) -> DataFrame:
     """One row per acknowledged send with an offset.
 

@@ -23,7 +23,7 @@ REFUTED = "coalesce(get_json_object(value, '$.requested') = 'false', false)"
 
 
 def transactions(history: History) -> DataFrame:
-    """One row per operation ``txn``, of those that `History.transaction_filter` leaves.
+    """One row per operation ``txn``.
 
     Columns: run, op, process, type, invoked, completed (ns), ending (ns, null for none), unended (whether it is known
     that its client did not request an end), and fenced (ns): the first completion of an init that fenced its
@@ -38,7 +38,7 @@ def transactions(history: History) -> DataFrame:
         f"type <> 'ok' and (completed is not null or {REFUTED}) and get_json_object(value, '$.ending') is null "
         "as unended",
     ]
-    known = history.operations.where("f = 'txn'").where(history.transaction_filter).selectExpr(*NAMED, *ends)
+    known = history.operations.where("f = 'txn'").selectExpr(*NAMED, *ends)
     inits = (
         history.operations.where("f = 'init'")
         .selectExpr(*NAMED)
@@ -124,7 +124,7 @@ READER = f"if(coalesce(final, false), {FINAL}, process)"
 
 
 def written(history: History) -> DataFrame:
-    """One row per log and value of a transaction, of those that `History.value_filter` leaves.
+    """One row per log and value of a transaction.
 
     Columns: value, transaction; of the send: process, kind (its completion type), offset, invoked (ns);
     of the polls: polled (by any process), readers (those with read_committed), within (the transactions they
@@ -132,7 +132,7 @@ def written(history: History) -> DataFrame:
     """
     rows = history.records.where(
         f"value is not null and ((f = 'send' and transaction is not null) or ({POLLED}))"
-    ).where(history.value_filter)
+    )
     sent = "f = 'send'"
     return (
         rows.groupBy(*LOG, "value")

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.facts.compaction import newest_of_keys
-from analyzers.facts.fact import ACKED, LOG, POLLED, SERVED, TIME, fact
+from analyzers.facts.fact import ACKED, COMPACTED_TOPICS, LOG, POLLED, SERVED, TIME, FirstLook, fact, same
 from analyzers.facts.removals import final_reads, removals, removed_beginnings
 from analyzers.history.load import History
 
@@ -44,7 +44,13 @@ COLUMNS = {
 }
 
 
-@fact(confined_to="value")
+_SEEN = "sent acked failed transactional polled read_committed in_final first_offset last_offset returned_at begun_at"
+
+
+@fact(
+    confined_to="value",
+    looks=[FirstLook(per="value", columns=same(_SEEN), upper=same("settled due"))],
+)
 def values(history: History) -> DataFrame:
     """One row per log and value. Columns: value, those of `COLUMNS`, whether each condition in `SEEN` is true, and
 
@@ -79,7 +85,7 @@ def values(history: History) -> DataFrame:
         .join(F.broadcast(removals(history)), LOG, "left")
         .join(finals.drop("final_process"), LOG, "left")
     )
-    if history.has_compaction:
+    if history.has(COMPACTED_TOPICS):
         known = known.join(newest_of_keys(history), [*LOG, "key"], "left")
     else:
         known = known.withColumn("newest", F.lit(None))
@@ -99,7 +105,7 @@ FOLLOWS = """
 """
 
 
-@fact(confined_to="offset")
+@fact(confined_to="offset", looks=[FirstLook(per="value", where="shared is not null")])
 def conflicts(history: History) -> DataFrame:
     """One row per log and offset at which polls and acknowledgements showed more than one value.
 
@@ -156,7 +162,7 @@ def _shared(views: DataFrame) -> DataFrame:
 UNKNOWN = "f = 'send' and type = 'info'"
 
 
-@fact(confined_to="value")
+@fact(confined_to="value", looks=[FirstLook(per="value", where="polled and unknown")])
 def proved_sends(history: History) -> DataFrame:
     """One row per log and value that was sent with completion type info and polled.
 

@@ -59,11 +59,9 @@ class Change(NamedTuple):
 def topic_changes(history: History, runs: Sequence[Source]) -> list[Change]:
     """The recorded changes of topics, in order of time. Reads local files without Spark: there are few rows."""
     names = ["topic", "alter", RECREATE]
-    if history.operations_here is not None:
-        of_topics = pc.is_in(history.operations_here["f"], pa.array(names))
-        rows = [
-            Change(**row) for row in history.operations_here.filter(of_topics).select(COLUMNS).to_pylist()
-        ]
+    if (here := history.loaded.operations_here) is not None:
+        of_topics = pc.is_in(here["f"], pa.array(names))
+        rows = [Change(**row) for row in here.filter(of_topics).select(COLUMNS).to_pylist()]
     elif all(run.local for run in runs):
         rows = [
             Change(**row)
@@ -181,8 +179,7 @@ def by_incarnation(history: History, of: Cuts) -> History:
         records=changed(history.records, _records),
         operations=changed(history.operations, _operations),
         observations=changed(history.observations, _observations),
-        places=None,
-        lengths_here=None,
+        loaded=replace(history.loaded, places=None),
     )
 
 

@@ -42,64 +42,78 @@ SCHEMAS = {table: spark_schema(schema) for table, schema in TABLES.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """How the tables of a history were loaded."""
+
+    in_one_piece: bool = False
+    """Whether each table is one partition, so that nothing has to be moved to group or to join it."""
+    has_many_runs: bool = False
+    """Whether there are more than `MANY_RUNS` directories."""
+    row_counts: Mapping[str, int] = field(default_factory=dict)
+    """Rows by file, of those of which they are known."""
+    operations_here: pa.Table | None = None
+    """The operations, if they were read in this process."""
+    kept: KeptPlans | None = None
+    """Where the plans of `History.rows` are kept, if they read these tables."""
+    tables: tuple[DataFrame, ...] = ()
+    """Those that the kept plans read."""
+    places: Places | None = None
+    """Where the runs lie, if there are many directories and Spark reads their files."""
+    registered: str | None = None
+    """The name of the table with the records, if one was created in Spark."""
+    scratch: tempfile.TemporaryDirectory[str] | None = None
+    """Folder of the copied files, if there are any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What the tallies say of all runs together. Facts leave out what no run has."""
+
+    kinds: frozenset[str]
+    """See `analyzers.judge.tally.Tally.kinds`."""
+    sessions: str = "true"
+    """SQL condition of the records of sessions about which facts may say something."""
+    lengths: Callable[[], pa.Table] | None = None
+    """The table ``{lengths}``: run, topic, partition, top, until and isolated (see `analyzers.facts.removals`) of
+    each log with a record, also of other runs. None where the tally does not know them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class History:
     """One or many runs, in the columns of `workloads.history.schema`."""
 
     records: DataFrame
     operations: DataFrame
     observations: DataFrame
-    registered: str | None = None
-    """The name of the table with the records, if one was created in Spark."""
-    scratch: tempfile.TemporaryDirectory[str] | None = None
-    """Folder of the copied files, if there are any."""
-    operations_here: pa.Table | None = None
-    """The operations, if they were read in this process."""
-    row_counts: Mapping[str, int] = field(default_factory=dict)
-    """Rows by file, of those of which they are known."""
-    kept: KeptPlans | None = None
-    """Where the plans of `rows` are kept, if they read this history."""
-    loaded: tuple[DataFrame, ...] = ()
-    """The tables, as they were loaded for `kept`."""
-    has_many_runs: bool = False
-    """Whether it was loaded from more than `MANY_RUNS` directories."""
-    in_one_piece: bool = False
-    """Whether each table is one partition, so that nothing has to be moved to group or to join it."""
+    loaded: Loaded = Loaded()
+    known: Known | None = None
+    """None: nothing was counted, so any run may have anything."""
     value_filter: str = "true"
-    """SQL condition of the records that facts about single values or offsets need (set by the prefilter)."""
-    source_filter: str = "true"
-    """SQL condition of the copies that facts about copied records need (set by the prefilter)."""
-    offset_filter: str = "true"
-    """SQL condition of the polled records that facts about ranges of offsets need (set by the prefilter)."""
-    transaction_filter: str = "true"
-    """SQL condition of the operations ``txn`` that facts about the values of transactions need (likewise)."""
-    session_filter: str = "true"
-    """SQL condition of the records that facts about sessions need (set from the tally)."""
-    has_removals: bool = True
-    """Whether records may have been removed from the beginning of some log. False where the tally knows that none
-    were."""
-    has_compaction: bool = True
-    """Whether the settings of some topic allow compaction. False where the recorded settings of all topics are known
-    not to, so that facts need not look for records that compaction removed."""
-    has_generations: bool = True
-    """Whether some member of a group may have polled. False where the tally knows that none did."""
-    has_isolation: bool = True
-    """Whether some reader may have polled committed records only. False where the tally knows that none did."""
-
-    lengths_here: Callable[[], pa.Table] | None = None
-    """The table ``{lengths}``: run, topic, partition, top, until and isolated (see `analyzers.facts.removals`) of
-    each log with a record, also of other runs. None where the tally does not know them."""
-
+    """SQL condition of the records that facts about single values or offsets need (set by the first look)."""
     is_running: bool = False
     """Whether the run goes on, and this is a part of its history: what may still be removed counts as removed."""
-
-    shared: SharedTables | None = None
+    shared: SharedTables[History] | None = None
     """The tables of the whole history that this one is, or is a part of; None: facts compute their own."""
 
-    whole: History | None = None
-    """The history of which this one is a part; None: it is whole."""
+    def sharing(self) -> History:
+        """The same, as the whole history whose tables facts share."""
+        shared: SharedTables[History] = SharedTables()
+        shared.whole = replace(self, shared=shared)
+        return shared.whole
 
-    places: Places | None = None
-    """Where its runs lie, if there are many directories and Spark reads their files."""
+    def has(self, kind: str) -> bool:
+        """Whether some run may have this kind of operation, or of what `analyzers.facts.fact` names."""
+        return self.known is None or kind in self.known.kinds
+
+    @property
+    def sessions(self) -> str:
+        """See `Known.sessions`."""
+        return self.known.sessions if self.known else "true"
+
+    @property
+    def in_one_piece(self) -> bool:
+        """See `Loaded.in_one_piece`."""
+        return self.loaded.in_one_piece
 
     def sql(self, statement: str, **more: DataFrame) -> DataFrame:
         """Run one statement over ``{records}``, ``{operations}``, ``{observations}`` and, where known, ``{lengths}``,
@@ -110,14 +124,14 @@ class History:
         """
         named: dict[str, Any] = {name: getattr(self, name) for name in TABLES if f"{{{name}}}" in statement}
         named |= more
-        if self.lengths_here is not None and "{lengths}" in statement:
-            lengths = self.records.sparkSession.createDataFrame(self.lengths_here())
+        if self.known and self.known.lengths and "{lengths}" in statement:
+            lengths = self.records.sparkSession.createDataFrame(self.known.lengths())
             named["lengths"] = lengths.coalesce(1) if self.in_one_piece else lengths
         return self.records.sparkSession.sql(statement, **named)
 
     def rows(self, statement: str) -> list[Row]:
         """As `sql`, with the result. The plan of the statement is kept for the next history where `is_kept`."""
-        if self.kept is None or not self.is_kept:
+        if self.loaded.kept is None or not self.is_kept:
             return self.sql(statement).collect()
         spark = self.records.sparkSession
 
@@ -125,19 +139,20 @@ class History:
             named: dict[str, Any] = {name: tables[name] for name in tables if f"{{{name}}}" in statement}
             return spark.sql(statement, **named)
 
-        return self.kept.rows(statement, build)
+        return self.loaded.kept.rows(statement, build)
 
     @property
     def is_kept(self) -> bool:
         """Whether this is the history as it was loaded, in a session that keeps plans."""
-        return self.kept is not None and self.loaded == (self.records, self.operations, self.observations)
+        tables = (self.records, self.operations, self.observations)
+        return self.loaded.kept is not None and self.loaded.tables == tables
 
     def of_runs(self, runs: Collection[str]) -> History:
         """The part with the rows of these runs. Files of other directories are left out where `places` are known."""
-        tables = self.places.tables(runs) if self.places else {}
+        tables = self.loaded.places.tables(runs) if self.loaded.places else {}
         named = F.col("run").isin(sorted(runs))
         frames = {table: tables.get(table, getattr(self, table)).where(named) for table in TABLES}
-        return replace(self, **frames, places=None, whole=self.whole or self)
+        return replace(self, **frames, loaded=replace(self.loaded, places=None))
 
     def of_logs(self, places: Collection[tuple[str, str | None, int | None]]) -> History:
         """The part with the records of these logs (run, topic, partition), the answers of brokers about them, and
@@ -164,20 +179,13 @@ class History:
         in this part of a history."""
         return self.sql(statement) if self.shared is None else self.shared.table(statement)
 
-    def shared_result(self, statement: str) -> list[Row]:
-        """As `rows`, computed once for all facts that need it. May also return rows of runs that are not in this part
-        of a history."""
-        if self.shared is None:
-            return self.rows(statement)
-        return self.shared.collected(statement, (self.whole or self).rows)
-
     def shared_rows(self, name: str, make: Callable[[History], DataFrame]) -> DataFrame:
         """What `make` computes, once for all facts that ask for this name, and then of the whole history: may also
         return rows of runs that are not in this part. Facts about small histories compute it themselves, which takes
         less than a job."""
         if self.shared is None or self.in_one_piece:
             return make(self)
-        return self.shared.rows(name, lambda: make(self.whole or self))
+        return self.shared.rows(name, make)
 
 
 def load(spark: SparkSession, runs: Sequence[Source]) -> History:
@@ -207,28 +215,29 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
         for table, files in tables.items()
         if is_small or table in gathered
     }
-    known: dict[str, Any] = {
+    how: dict[str, Any] = {
         "row_counts": {file: n for of in counts.values() for file, n in of.items()},
         "has_many_runs": len(runs) > MANY_RUNS,
     }
-    rows = sum(known["row_counts"].values())
+    rows = sum(how["row_counts"].values())
     if is_small and rows <= HANDED_OVER:
         gathered = {
             table: gathered.get(table) or gather(files, table, copied) for table, files in tables.items()
         }
         frames = {table: _passed_as_rows(spark, each).coalesce(1) for table, each in gathered.items()}
-        return History(**frames, **known, in_one_piece=True, operations_here=gathered["operations"].rows)
+        how |= {"in_one_piece": True, "operations_here": gathered["operations"].rows}
+        return History(**frames, loaded=Loaded(**how))
     name = f"kafkacheck_{secrets.token_hex(8)}" if in_buckets else None
     if gathered:
-        known["scratch"] = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-", dir=scratch_of(spark))
-        folder = Path(known["scratch"].name)
+        how["scratch"] = tempfile.TemporaryDirectory(prefix="kafkacheck-gathered-", dir=scratch_of(spark))
+        folder = Path(how["scratch"].name)
         tables |= {table: each.write(folder / f"{table}.parquet") for table, each in gathered.items()}
     if "operations" in gathered:
-        known["operations_here"] = gathered["operations"].rows
+        how["operations_here"] = gathered["operations"].rows
     frames = {table: _read(spark, table, files) for table, files in tables.items()}
     if is_small and rows <= ONE_PIECE:
         pieces = {table: frame.coalesce(1) for table, frame in frames.items()}
-        return _with_kept_plans(spark, tables, History(**pieces, **known, in_one_piece=True))
+        return _with_kept_plans(spark, tables, History(**pieces, loaded=Loaded(**how, in_one_piece=True)))
     if name:
         records = bucketed_table(spark, name, runs)
         # Spark treats a folder that it cannot find as empty. Rows must not go missing unnoticed, so files are
@@ -249,8 +258,8 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
                 for table in read
             }
 
-        known["places"] = Places(runs, read, part)
-    return History(**frames, **known, registered=name)
+        how["places"] = Places(runs, read, part)
+    return History(**frames, loaded=Loaded(**how, registered=name))
 
 
 def _with_kept_plans(
@@ -260,18 +269,20 @@ def _with_kept_plans(
     kept = kept_plans(spark, SCHEMAS) if is_embedded(spark) else None
     if kept is None or not kept.take(files, run=only_run(file for of in files.values() for file in of)):
         return history
-    return replace(history, kept=kept, loaded=(history.records, history.operations, history.observations))
+    read = (history.records, history.operations, history.observations)
+    return replace(history, loaded=replace(history.loaded, kept=kept, tables=read))
 
 
 def release(spark: SparkSession, history: History) -> None:
     """Let the next history use the kept plans, drop the table that was created in Spark, and remove the copied files.
     The files of the runs stay."""
-    if history.kept:
-        history.kept.give_back()
-    if history.registered:
-        spark.sql(f"drop table if exists {history.registered}")
-    if history.scratch:
-        history.scratch.cleanup()
+    loaded = history.loaded
+    if loaded.kept:
+        loaded.kept.give_back()
+    if loaded.registered:
+        spark.sql(f"drop table if exists {loaded.registered}")
+    if loaded.scratch:
+        loaded.scratch.cleanup()
 
 
 def _files(runs: Sequence[Source], table: str) -> dict[str, int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 
 from analyzers.spark.session import is_embedded
 
@@ -13,17 +14,23 @@ ONE_PARTITION = 100_000
 """Rows up to which a table is one partition, so that what is computed from it alone is not shuffled."""
 
 
-class SharedTables:
-    """Results over all runs of a history. Safe to use from several threads.
+class Whole(Protocol):
+    """A history."""
 
-    sql  Computes a statement over the history, see `History.sql`.
-    """
+    def sql(self, statement: str) -> DataFrame: ...
 
-    def __init__(self, sql: Callable[[str], DataFrame]) -> None:
-        self._sql = sql
+
+H = TypeVar("H", bound=Whole)
+
+
+class SharedTables(Generic[H]):
+    """Results over all runs of a history. Safe to use from several threads."""
+
+    whole: H
+    """Of which facts may have a part only. `History.sharing` sets it."""
+
+    def __init__(self) -> None:
         self._tables: dict[str, DataFrame] = {}
-        self._collected: dict[str, list[Row]] = {}
-        self._collecting: dict[str, threading.Lock] = {}
         self._lock = threading.RLock()  # one table may be made of another
 
     def table(self, statement: str) -> DataFrame:
@@ -34,11 +41,11 @@ class SharedTables:
         """
         with self._lock:
             if statement not in self._tables:
-                rows = self._sql(statement)
+                rows = self.whole.sql(statement)
                 self._tables[statement] = rows.sparkSession.createDataFrame(rows.toArrow(), rows.schema)
             return self._tables[statement]
 
-    def rows(self, name: str, make: Callable[[], DataFrame]) -> DataFrame:
+    def rows(self, name: str, make: Callable[[H], DataFrame]) -> DataFrame:
         """The rows that `make` computes, of any number: Spark keeps them in memory, or on disk where that is short,
         until nobody refers to them.
 
@@ -47,7 +54,7 @@ class SharedTables:
         """
         with self._lock:
             if name not in self._tables:
-                rows = make()
+                rows = make(self.whole)
                 if not is_embedded(rows.sparkSession):
                     return rows
                 kept = rows.localCheckpoint(eager=True)
@@ -56,12 +63,3 @@ class SharedTables:
                 # Named anew: a checkpoint has the columns of the records, with which it could not be joined.
                 self._tables[name] = kept.toDF(*rows.columns)
             return self._tables[name]
-
-    def collected(self, statement: str, collect: Callable[[str], list[Row]]) -> list[Row]:
-        """The few rows that `collect` returns for this statement."""
-        with self._lock:
-            lock = self._collecting.setdefault(statement, threading.Lock())
-        with lock:  # facts that need other tables do not wait for it
-            if statement not in self._collected:
-                self._collected[statement] = collect(statement)
-            return self._collected[statement]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
@@ -32,8 +31,8 @@ from analyzers.judge.measures import (
     spread,
     stalenesses,
 )
-from analyzers.judge.prefilter import find_disordered, find_suspicious_values, with_order
-from analyzers.judge.scope import lengths, scoped
+from analyzers.judge.scope import known
+from analyzers.judge.suspects import find_disordered, find_suspicious_values, with_order
 from analyzers.judge.tally import Tally, tally
 from analyzers.spark.session import is_alive
 from analyzers.verdict.measures import Availability, Propagation, Staleness
@@ -105,14 +104,14 @@ def examine(
         # These jobs are independent, and for a small history most of the time is spent in Spark's driver.
         with ThreadPoolExecutor(5, thread_name_prefix="kafkacheck-analysis") as pool:
             counting = pool.submit(tally, history)
-            prefiltering = pool.submit(find_suspicious_values, logs, checks)
+            looking = pool.submit(find_suspicious_values, logs, checks)
             waiting = pool.submit(measure, history) if reports else None
             # Otherwise these are confined to the sessions and the checks that the tally shows to be needed, and left
             # out if no leader changed.
-            is_beside = logs.is_kept and not logs.has_many_runs
+            is_beside = logs.is_kept and not logs.loaded.has_many_runs
             ordering = pool.submit(find_disordered, logs, checks) if is_beside else None
             spreading = pool.submit(spread, logs) if is_beside and reports else None
-            empty = empty_runs(spark, directories, history.row_counts)
+            empty = empty_runs(spark, directories, history.loaded.row_counts)
         tallies = {name: Tally() for name in empty} | counting.result()
         for run in recreated(topics) & tallies.keys():
             tallies[run].has_recreation = True
@@ -120,18 +119,15 @@ def examine(
         different = {*kinds.values()}  # of thousands of runs, a few
         every_check = (*checks, *bound_checks(bounds))
         wanted = [check for check in every_check if any(applies(check, some) for some in different)]
-        narrowed = replace(
-            scoped(logs, tallies),
-            # The tally does not know the incarnations of a topic.
-            lengths_here=partial(lengths, tallies) if logs is history else None,
-        )
+        # The tally does not know the incarnations of a topic.
+        narrowed = replace(logs, known=known(tallies, knows_logs=logs is history))
         found_now, crashed = find(
             narrowed,
             wanted,
             examples=examples,
             strict=strict,
-            prefilter=lambda history, asked: with_order(
-                prefiltering.result(), history, asked, ordering.result() if ordering else None
+            first_look=lambda history, asked: with_order(
+                looking.result(), history, asked, ordering.result() if ordering else None
             ),
             boundaries={run: boundaries_of(fault_events(each.nemesis)) for run, each in tallies.items()},
         )

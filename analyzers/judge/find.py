@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -18,8 +18,7 @@ from analyzers.causes.evidence import Extent
 from analyzers.facts.fact import Rows
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
-from analyzers.history.shared_tables import SharedTables
-from analyzers.judge.prefilter import Suspects, find_suspects
+from analyzers.judge.suspects import Suspects, find_suspects
 from analyzers.spark.statements import rows_over, sql_literal
 from workloads.history.schema import VALUE_BITS
 
@@ -40,7 +39,7 @@ EXTENT = {
 }
 """Of the findings of one anomaly in one log; see `Extent`."""
 
-Prefilter = Callable[[History, Sequence[Check]], Suspects]
+Look = Callable[[History, Sequence[Check]], Suspects]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,18 +66,18 @@ def find(
     examples: int,
     facts: Mapping[str, Rows] = FACTS,
     strict: bool = False,
-    prefilter: Prefilter = find_suspects,
+    first_look: Look = find_suspects,
     boundaries: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[list[Found], list[Crashed]]:
-    """What the checks find, by run and anomaly: after the prefilter one statement for each fact, three at a time.
+    """What the checks find, by run and anomaly: after the first look one statement for each fact, three at a time.
 
     A check that crashes does not affect the others. With `strict`, its error is raised instead.
 
     boundaries  by run: times (ns, in order) that divide it into periods, in which extents are counted separately.
     """
-    history = replace(history, shared=SharedTables(history.sql))
+    history = history.sharing()
     statement = _statement(boundaries or {}, examples)
-    suspects = _suspects(history, checks, prefilter)
+    suspects = _suspects(history, checks, first_look)
 
     def rows_of(some: Sequence[Check]) -> list[Row]:
         fact = some[0].over
@@ -126,11 +125,11 @@ def _statement(boundaries: Mapping[str, Sequence[int]], examples: int) -> str:
     """
 
 
-def _suspects(history: History, checks: Sequence[Check], prefilter: Prefilter) -> Suspects:
+def _suspects(history: History, checks: Sequence[Check], first_look: Look) -> Suspects:
     try:
-        return prefilter(history, checks)
+        return first_look(history, checks)
     except Exception:
-        log.warning("the prefilter crashed, so every fact is computed in full", exc_info=True)
+        log.warning("the first look crashed, so every fact is computed in full", exc_info=True)
         return Suspects(runs={})
 
 

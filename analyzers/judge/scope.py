@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
 from analyzers.facts.fact import SESSION
-from analyzers.history.load import MANY_RUNS, History
+from analyzers.history.load import MANY_RUNS, Known
 from analyzers.judge.tally import Tally, most
 from analyzers.spark.statements import sql_literal
 
 
-def scoped(history: History, tallies: Mapping[str, Tally]) -> History:
-    """The history, of which facts leave out what no run has."""
-    polled = [client for run in tallies.values() for client in run.polled]
-    return replace(
-        history,
-        session_filter=session_filter(tallies),
-        has_removals=any(run.has_removals for run in tallies.values()),
-        has_compaction=any(run.has_compaction for run in tallies.values()),
-        has_generations=any(client.grouped for client in polled),
-        has_isolation=any(client.committed for client in polled),
+def known(tallies: Mapping[str, Tally], *, knows_logs: bool = True) -> Known:
+    """What they say of all runs together.
+
+    knows_logs  whether the logs of the history are those that the tallies counted.
+    """
+    return Known(
+        kinds=frozenset().union(*(run.kinds() for run in tallies.values())),
+        sessions=session_filter(tallies),
+        lengths=partial(lengths, tallies) if knows_logs else None,
     )
 
 

@@ -12,8 +12,11 @@ from analyzers.facts.fact import (
     COPIES,
     ELIGIBLE_REPLICAS,
     FAULTS,
+    GENERATIONS,
     GROUP_STATES,
     IDLE_READERS,
+    ISOLATION,
+    REMOVALS,
     SAMPLES,
     SENDS_AND_POLLS,
     SESSION,
@@ -184,6 +187,9 @@ class Tally:
             FAULTS: bool(self.nemesis),
             TRANSFERS: bool(self.transfers),
             COMPACTED_TOPICS: self.has_compaction,
+            REMOVALS: self.has_removals,
+            GENERATIONS: any(client.grouped for client in self.polled),
+            ISOLATION: any(client.committed for client in self.polled),
             # A recreation cuts a log into several, of which the counts say nothing.
             IDLE_READERS: self.has_recreation or has_idle_reader(self.polled, self.harness, half=self.half),
         }

@@ -47,7 +47,7 @@ HEALTHY: dict[str, list[dict[str, Any]]] = {
         | {"leader": 0, "leader_epoch": 0, "isr": [0]},
     ],
 }
-"""Like most histories: the prefilter finds nothing suspicious."""
+"""Like most histories: the first look finds nothing suspicious."""
 
 ORDINARY: dict[str, list[dict[str, Any]]] = {
     **HEALTHY,

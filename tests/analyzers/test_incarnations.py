@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.history.incarnations import FOREVER, RECREATE, cuts, topic_changes
+from analyzers.history.load import Loaded
 from analyzers.history.sources import Source
 from workloads.history.schema import HARNESS, NEMESIS, OPERATIONS
 
-NO_SPARK: Any = SimpleNamespace(operations_here=None)
+NO_SPARK: Any = SimpleNamespace(loaded=Loaded())
 
 
 def source(tmp_path: Path, *rows: dict[str, Any]) -> Source:

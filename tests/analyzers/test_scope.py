@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, Row
 
+from analyzers.facts.fact import GENERATIONS, ISOLATION, REMOVALS
 from analyzers.history.load import MANY_RUNS, History
-from analyzers.judge.scope import scoped, session_filter
+from analyzers.judge.scope import known, session_filter
 from analyzers.judge.tally import Tally
 
 NO_TABLE = cast(DataFrame, SimpleNamespace())
-HISTORY = History(records=NO_TABLE, operations=NO_TABLE, observations=NO_TABLE)
 
 
 def client(*, grouped: bool = False, committed: int = 0) -> Row:
-    return Row(grouped=grouped, committed=committed)
+    return Row(grouped=grouped, committed=committed, got=None)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +32,14 @@ def client(*, grouped: bool = False, committed: int = 0) -> Row:
     ],
 )
 def test_what_one_run_has_is_looked_for(counts: dict[str, Any], flags: tuple[bool, bool, bool]) -> None:
-    part = scoped(HISTORY, {"a": Tally(polled=[client()]), "b": Tally(**counts)})
-    assert (part.has_removals, part.has_generations, part.has_isolation) == flags
+    kinds = known({"a": Tally(polled=[client()]), "b": Tally(**counts)}).kinds
+    assert (REMOVALS in kinds, GENERATIONS in kinds, ISOLATION in kinds) == flags
+
+
+def test_a_history_that_nobody_counted_may_have_anything() -> None:
+    uncounted = History(records=NO_TABLE, operations=NO_TABLE, observations=NO_TABLE)
+    assert uncounted.has(REMOVALS)
+    assert not replace(uncounted, known=known({})).has(REMOVALS)
 
 
 def test_the_filter_names_users_and_readers_by_run() -> None:

@@ -214,7 +214,7 @@ def loaded(
     def history(stories: Mapping[str, Story]) -> History:
         whole = load(spark, sources(spark, [write(tmp_path_factory.mktemp("runs") / "run", stories)]))
         release(spark, whole)
-        return dataclasses.replace(whole, kept=None)
+        return dataclasses.replace(whole, loaded=dataclasses.replace(whole.loaded, kept=None))
 
     return history
 

@@ -51,8 +51,8 @@ def test_runs_from_several_directories(spark: Any, write: Any, story: Any, tmp_p
 @pytest.mark.parametrize(
     "broken",
     [
-        replace(DUPLICATE, where="no_such_column", suspicion=None),
-        replace(DUPLICATE, where="1 / (value - value) > 0", suspicion=None),
+        replace(DUPLICATE, where="no_such_column"),
+        replace(DUPLICATE, where="1 / (value - value) > 0"),
     ],
     ids=["when planned", "when run"],
 )

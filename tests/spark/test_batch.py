@@ -43,7 +43,7 @@ def cases(homes: Sequence[Path]) -> list[Case]:
 
 
 def crashing(where: str) -> Check:
-    return replace(DUPLICATE, where=where, suspicion=None)
+    return replace(DUPLICATE, where=where)
 
 
 def test_a_check_that_crashes_for_one_run_makes_only_that_run_unknown(
@@ -212,7 +212,7 @@ def test_a_report_that_ends_the_jvm_costs_no_finding(
     )
 
 
-def test_a_prefilter_that_crashes_costs_time_only(
+def test_a_first_look_that_crashes_costs_time_only(
     spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = write(tmp_path / "run", {"run": isolated_leader(story())})
@@ -243,7 +243,7 @@ def session():
     return sessions[-1]
 
 hungry = "size(sequence(0L, if(run = 'heavy', 200000000L + least(value, 0L), 0L))) > 1"
-checks = [LOST_WRITE, replace(DUPLICATE, where=hungry, suspicion=None)]
+checks = [LOST_WRITE, replace(DUPLICATE, where=hungry)]
 for each in judge_batch(session, [Case(home=Path(home)) for home in sys.argv[1:]], checks=checks):
     (verdict,) = each.verdicts.values()
     print(verdict.run, verdict.result, *(one.anomaly for one in verdict.findings), *verdict.unknowns)

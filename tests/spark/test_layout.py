@@ -4,6 +4,7 @@ same verdicts."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from analyzers.history.load import History, load, release
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.judge.find import _hits, _statement
-from analyzers.judge.prefilter_plan import plan
-from analyzers.judge.scope import scoped
+from analyzers.judge.first_look import plan
+from analyzers.judge.scope import known
 from analyzers.judge.tally import tally
 from workloads.history.parquet import BUCKETS, bucket, file_name
 from workloads.history.schema import TABLES
@@ -68,13 +69,13 @@ def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
 def examined(spark: Any, *homes: Path) -> History:
     """As `examine` reads it: the tally knows what the history does not have, such as compacted topics."""
     history = load(spark, sources(spark, homes))
-    return scoped(history, tally(history))
+    return replace(history, known=known(tally(history)))
 
 
 @pytest.fixture
 def bucketed(spark: Any, folder: Path) -> Iterator[History]:
     history = examined(spark, folder / "one", folder / "two's 100% [x]")
-    assert history.registered
+    assert history.loaded.registered
     yield history
     release(spark, history)
 
@@ -113,7 +114,7 @@ def test_the_main_facts_shuffle_no_records(spark: Any, bucketed: History, folder
         assert moved(FACTS[fact](plain)) > plain.records.count() / 3
 
 
-def test_the_prefilter_shuffles_no_records(bucketed: History) -> None:
+def test_the_first_look_shuffles_no_records(bucketed: History) -> None:
     assert moved(bucketed.sql(plan(CHECKS).sql())) < bucketed.records.count() / 20
 
 
@@ -142,7 +143,7 @@ def test_one_partition_needs_no_shuffle(
 ) -> None:
     monkeypatch.setattr(f"analyzers.history.load.{limit}", 1 << 40)
     history = load(spark, sources(spark, [folder / "one"]))
-    assert history.registered is None
+    assert history.loaded.registered is None
     assert moved(history.sql(plan(CHECKS).sql())) == 0
     release(spark, history)
     (verdict,) = analyze(spark, [folder / "one"]).values()
@@ -166,7 +167,7 @@ def test_small_files_are_copied_only_where_all_tasks_find_the_copy(
     monkeypatch.setattr("analyzers.history.load.MANY", 2)
     monkeypatch.setattr("analyzers.history.load.is_embedded", lambda _: is_embedded)
     history = load(spark, sources(spark, [folder / "one", folder / "hot", folder / "whole"]))
-    assert (history.scratch is not None) == is_embedded
+    assert (history.loaded.scratch is not None) == is_embedded
     release(spark, history)
 
 
@@ -175,12 +176,12 @@ def test_buckets_are_not_copied_into_one_file(
 ) -> None:
     monkeypatch.setattr("analyzers.history.load.MANY", 2)
     history = load(spark, sources(spark, [folder / "one"]))
-    assert history.registered
+    assert history.loaded.registered
     release(spark, history)
 
 
 def test_buckets_are_ignored_when_one_is_far_larger(spark: Any, folder: Path) -> None:
-    assert load(spark, sources(spark, [folder / "hot"])).registered is None
+    assert load(spark, sources(spark, [folder / "hot"])).loaded.registered is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from analyzers.facts.removals import OWN_LENGTHS, removals
 from analyzers.history.load import History
-from analyzers.judge.scope import LENGTHS, lengths
+from analyzers.judge.scope import LENGTHS, known, lengths
 from analyzers.judge.tally import tally
 from tests.support.stories.whole_runs import all_stories
 
@@ -43,10 +43,10 @@ def test_it_is_what_the_records_say(history: History) -> None:
 
 def test_removals_are_the_same(history: History) -> None:
     counted = tally(history)
-    known = replace(history, lengths_here=lambda: lengths(counted))
+    counted_before = replace(history, known=known(counted))
 
     def rows(of: History) -> set[Any]:
         table = removals(of).selectExpr("*", "coalesce(isolated, false) as is_isolated").drop("isolated")
         return {tuple(row) for row in table.where("partition is not null").collect()}
 
-    assert rows(known) == rows(history)
+    assert rows(counted_before) == rows(history)

@@ -10,7 +10,7 @@ import pytest
 
 from analyzers.catalogue.check import Check
 from analyzers.judge.find import find
-from analyzers.judge.prefilter import Suspects
+from analyzers.judge.suspects import Suspects
 from tests.support.stories.planted import ALL, PLANTED, RUNNING
 from tests.support.stories.running import RUNNING_STORIES
 
@@ -49,8 +49,8 @@ def test_no_check_can_be_altered_unnoticed(loaded: Any, stories: dict[str, Any],
     altered = [mutant for check in checks for mutant in mutants(check)]
     assert len(altered) > 3 * len(checks)
     history = replace(loaded(stories), is_running=is_running)
-    # The prefilter would hide what an altered check finds in healthy histories. This one rules out nothing.
-    found, crashed = find(history, [*checks, *altered], examples=0, prefilter=lambda *_: Suspects(runs={}))
+    # The first look would hide what an altered check finds in healthy histories. This one rules out nothing.
+    found, crashed = find(history, [*checks, *altered], examples=0, first_look=lambda *_: Suspects(runs={}))
     assert not crashed
     counts: dict[str, dict[str, int]] = {}
     for one in found:

@@ -13,7 +13,7 @@ import pytest
 from analyzers.catalogue.bounds import Bounds
 from analyzers.catalogue.registry import ANOMALIES, CHECKS, CYCLE_CHECKS, bound_checks
 from analyzers.facts.availability import GRAIN
-from analyzers.judge import prefilter
+from analyzers.judge import suspects
 from analyzers.judge.cycles import find_cycles
 from analyzers.judge.find import find
 from tests.support import oracles
@@ -66,7 +66,7 @@ def histories(strategy: Callable[..., Any], story: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("strategy", "many"),
     [
-        *((strategy, prefilter.MAX_RESIDUES) for strategy in ORACLES),
+        *((strategy, suspects.MAX_RESIDUES) for strategy in ORACLES),
         pytest.param(log_history, 0, marks=pytest.mark.nightly),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
@@ -74,8 +74,8 @@ def histories(strategy: Callable[..., Any], story: Any) -> dict[str, Any]:
 def test_checks_agree_with_the_oracles(
     story: Any, loaded: Any, monkeypatch: pytest.MonkeyPatch, strategy: Callable[..., Any], many: int
 ) -> None:
-    """With many=0, there are always too many suspects for the prefilter to confine facts to them."""
-    monkeypatch.setattr(prefilter, "MAX_RESIDUES", many)
+    """With many=0, there are always too many suspects for the first look to confine facts to them."""
+    monkeypatch.setattr(suspects, "MAX_RESIDUES", many)
     stories, mine = histories(strategy, story), ORACLES[strategy]
     history = loaded(stories)
     found, crashed = find(

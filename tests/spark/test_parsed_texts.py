@@ -21,7 +21,7 @@ def history(story: Any, loaded: Any) -> History:
     silent = altered(next(iter(PLANTED))(story()), "config", (41, 42))
     silent.operations[-1]["value"] = None
     result: History = loaded({**stories, "silent": silent})
-    return replace(result, in_one_piece=False)
+    return replace(result, loaded=replace(result.loaded, in_one_piece=False))
 
 
 @pytest.mark.parametrize(("few", "is_joined"), [(module.FEW, True), (0, False)])
@@ -29,7 +29,7 @@ def test_few_texts_are_parsed_once(
     history: History, monkeypatch: pytest.MonkeyPatch, few: int, is_joined: bool
 ) -> None:
     monkeypatch.setattr(module, "FEW", few)
-    expected = module.inspections(replace(history, in_one_piece=True))
+    expected = module.inspections(replace(history, loaded=replace(history.loaded, in_one_piece=True)))
     compared = module.inspections(history)
     assert ("Join" in compared._jdf.queryExecution().executedPlan().toString()) is is_joined
     assert "Join" not in expected._jdf.queryExecution().executedPlan().toString()

@@ -86,7 +86,7 @@ def test_a_part_of_runs_in_buckets(spark: Any, loaded: Any, tmp_path: Path) -> N
         shape = BUCKETED if number == 3 else Shape(records=8_000, run=f"good-{number}", logs=4)
         write_compacted(shape, run)
     history = loaded(runs)
-    assert history.registered
+    assert history.loaded.registered
     part = history.of_runs(["broken"])
     assert read_of(part, "records") == {"it's 3"}
     assert part.records.count() == history.records.where("run = 'broken'").count() > 0

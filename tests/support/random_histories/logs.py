@@ -149,7 +149,7 @@ def draw_removals(draw: st.DrawFn, s: Any) -> None:
 def spread(s: Any) -> Any:
     """The same history with other values, and in every third one with offsets further apart.
 
-    The prefilter divides values and offsets into residues, and offsets into blocks. Without this, all histories
+    The first look divides values and offsets into residues, and offsets into blocks. Without this, all histories
     would share a few residues, and lie in one block. The choice follows from the history, so nothing more is drawn.
     """
     times = sum(row["invoked"] for row in s.records)

@@ -1,6 +1,6 @@
-"""Histories whose anomalies lie at the borders of what facts and the prefilter look at, and near misses.
+"""Histories whose anomalies lie at the borders of what facts and the first look look at, and near misses.
 
-The prefilter divides offsets into blocks of 16 and values into residues. The values here have residues that no other
+The first look divides offsets into blocks of 16 and values into residues. The values here have residues that no other
 planted history has, so that narrowing the analysis to some values has an effect.
 """
 

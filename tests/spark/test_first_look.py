@@ -1,29 +1,22 @@
-"""The prefilter never rules out a run in which a check finds something, whichever check it is."""
+"""The first look never rules out a run in which a check finds something, whichever check it is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from analyzers.catalogue.check import (
-    Check,
-    Suspicion,
-    per_leader,
-    per_record,
-    per_send,
-    per_session,
-    per_value,
-)
+from analyzers.catalogue.check import Check
 from analyzers.catalogue.registry import CHECKS
+from analyzers.facts.fact import Fact, FirstLook
+from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
-from analyzers.judge import prefilter
+from analyzers.judge import suspects as limits
 from analyzers.judge.find import find
-from analyzers.judge.prefilter import Suspects, find_suspects
-from analyzers.judge.prefilter_plan import plan
+from analyzers.judge.first_look import plan
+from analyzers.judge.suspects import Suspects, find_suspects
 from tests.support.random_histories.logs import draw_histories, log_history
 from tests.support.random_histories.transactions import transaction_history
 from tests.support.repetitions import repetitions
@@ -34,10 +27,10 @@ pytestmark = pytest.mark.spark
 
 HISTORIES = repetitions(150, shorter=25)
 
-SUSPECTING = [check for check in ALL if check.suspicion is not None]
+LOOKED_AT = [check for check in ALL if FACTS[check.over].looks]
 
 BITS = 60
-"""Facts that the prefilter tells apart at a time: the bits of a number."""
+"""Facts that the first look tells apart at a time: the bits of a number."""
 
 Counts = dict[tuple[str, str], int]
 """Of findings by anomaly and run."""
@@ -55,42 +48,48 @@ def history(story: Any, loaded: Any) -> History:
 
 @pytest.fixture(scope="module")
 def everything(history: History) -> Counts:
-    """What the checks find without the prefilter."""
+    """What the checks find without the first look."""
     return counts(history, ALL, lambda *_: Suspects(runs={}))
 
 
 def counts(history: History, checks: Sequence[Check], look: Any = find_suspects) -> Counts:
-    found, crashed = find(history, checks, examples=0, prefilter=look)
+    found, crashed = find(history, checks, examples=0, first_look=look)
     assert not crashed
     return {(one.anomaly, one.run): one.count for one in found}
 
 
-def overlooked(history: History, check: Check, expected: Counts) -> set[str]:
-    """The runs that the prefilter rules out for this check alone, although it finds something there."""
+def overlooked(history: History, check: Check, expected: Counts, look: FirstLook) -> set[str]:
+    """The runs that this look rules out for the check alone, although it finds something there."""
     guilty = {run for name, run in expected if name == check.name}
-    suspects = find_suspects(history, [check])
-    return guilty - suspects.runs[check.over] if check.over in suspects.runs else set()
+    fact = replace(FACTS[check.over], looks=(look,))
+    return guilty - find_suspects(history, [check], {check.over: fact}).runs[check.over]
 
 
 @pytest.fixture(scope="module")
 def suspicious(history: History) -> dict[str, frozenset[str]]:
     """By check: the runs that its own condition does not rule out. Each check counts as the only one of its fact."""
+
+    def alone(check: Check) -> Fact:
+        return replace(FACTS[check.over], name=check.name)
+
     return {
         name: runs
         for some in (ALL[:BITS], ALL[BITS:])
         for name, runs in find_suspects(
-            history, [replace(check, over=check.name) for check in some]
+            history,
+            [replace(check, over=check.name) for check in some],
+            {check.name: alone(check) for check in some},
         ).runs.items()
     }
 
 
 @pytest.mark.parametrize("check", ALL, ids=lambda check: check.name)
-def test_where_a_check_finds_something_the_prefilter_suspects_it(
+def test_where_a_check_finds_something_the_first_look_suspects_it(
     everything: Counts, suspicious: Mapping[str, frozenset[str]], check: Check
 ) -> None:
     guilty = {run for name, run in everything if name == check.name}
     assert guilty, "an agreement on nothing proves nothing"
-    assert (check.name in suspicious) == (check.suspicion is not None)
+    assert (check.name in suspicious) == bool(FACTS[check.over].looks)
     assert guilty <= suspicious.get(check.name, guilty)
 
 
@@ -105,52 +104,34 @@ def test_a_check_counts_the_same_where_it_is_suspected(
 
 
 @pytest.mark.nightly  # by day, test_planted.py and test_oracles.py compare what is found so with what is expected
-@pytest.mark.parametrize("many", [prefilter.MAX_RESIDUES, 0])
+@pytest.mark.parametrize("many", [limits.MAX_RESIDUES, 0])
 def test_all_checks_together_count_the_same(
     history: History, everything: Counts, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """Also where there are too many suspects to look up each."""
-    monkeypatch.setattr(prefilter, "MAX_RESIDUES", many)
+    monkeypatch.setattr(limits, "MAX_RESIDUES", many)
     suspects = find_suspects(history, ALL)
     assert (suspects.values is None) == (many == 0), "whether facts are confined to suspicious values"
     assert counts(history, ALL, lambda *_: suspects) == everything
 
 
-def too_narrow(suspicion: Suspicion) -> list[Suspicion]:
-    """The condition without one of its alternatives, or with a stricter comparison, one at a time."""
-    if suspicion.where == "shared is not null":
-        return []  # Of this the prefilter makes sure by itself: it cannot tell values at one offset apart.
-    wheres = ["false"]
-    if suspicion.per == "session":
-        # Likewise: an acknowledged offset that a session had seen before has two values.
-        suspicion = replace(
-            suspicion,
-            where=suspicion.where.replace("event = 'send' and offset <=", "event = 'send' and offset <"),
-        )
-    parts = re.split(r" or ", suspicion.where)
-    if "(" not in suspicion.where or all(part.count("(") == part.count(")") for part in parts):
-        wheres += [" or ".join(p for p in parts if p is not part) for part in parts if len(parts) > 1]
-    wheres += [suspicion.where.replace("<=", "<")] if "<=" in suspicion.where else []
-    inner = re.search(r"\((?P<first>[^()]*) or (?P<second>[^()]*)\)", suspicion.where)
-    if inner:
-        wheres += [
-            suspicion.where[: inner.start()] + inner[name] + suspicion.where[inner.end() :]
-            for name in ("first", "second")
-        ]
-    return [replace(suspicion, where=where) for where in wheres]
+def too_narrow(look: FirstLook) -> list[FirstLook]:
+    """The look without one of the alternatives of its rows, or with a stricter comparison, one at a time."""
+    parts = [] if look.where == "true" else look.where.split(" or ")
+    wheres = [" or ".join(p for p in parts if p is not part) or "false" for part in parts]
+    return [replace(look, where=where) for where in wheres]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("check", SUSPECTING, ids=lambda check: check.name)
-def test_a_condition_that_is_too_narrow_is_noticed(
-    history: History, everything: Counts, check: Check
-) -> None:
-    """The test above fails for it: the histories show what each part of each condition is for."""
-    assert check.suspicion is not None
+@pytest.mark.parametrize("check", LOOKED_AT, ids=lambda check: check.name)
+def test_a_look_that_is_too_narrow_is_noticed(history: History, everything: Counts, check: Check) -> None:
+    """The test above fails for it: the histories show what each row of each look is for."""
+    look = FACTS[check.over].look(check.where)
+    assert overlooked(history, check, everything, look) == set()
+    if look.where == "shared is not null":
+        return  # Of this the first look makes sure by itself: it cannot tell values at one offset apart.
     unnoticed = [
-        narrow.where
-        for narrow in too_narrow(check.suspicion)
-        if not overlooked(history, replace(check, suspicion=narrow), everything)
+        narrow.where for narrow in too_narrow(look) if not overlooked(history, check, everything, narrow)
     ]
     assert unnoticed == []
 
@@ -190,7 +171,7 @@ def test_facts_about_brokers_read_only_suspicious_logs(
 
     assert partitions() == {0}
     assert counts(history, checks, lambda *_: suspects) == {("watermark-regression", "one"): 1}
-    monkeypatch.setattr(prefilter, "MAX_LOGS", 0)
+    monkeypatch.setattr(limits, "MAX_LOGS", 0)
     assert partitions() == {0, 1}
 
 
@@ -216,21 +197,25 @@ def test_only_a_deletion_that_was_done_explains_a_log_start(
     assert bool(find_suspects(loaded({"one": one}), checks).runs["log_starts"]) == is_suspicious
 
 
-def test_a_check_without_a_condition_always_runs(history: History, everything: Counts) -> None:
-    silent = [replace(check, suspicion=None) for check in CHECKS]
-    assert plan(silent).facts == ()
-    assert find_suspects(history, silent).runs == {}
-    # One check without a condition is enough for its whole fact to be computed, for all of its checks.
+def test_a_fact_without_a_look_is_always_computed(history: History) -> None:
+    blind = {name: replace(fact, looks=()) for name, fact in FACTS.items()}
+    assert plan(CHECKS, blind).facts == ()
+    assert find_suspects(history, CHECKS, blind).runs == {}
+    some = FACTS | {"values": blind["values"]}
+    assert "values" not in plan(CHECKS, some).facts
+    assert "steps" in plan(CHECKS, some).facts
+
+
+def test_a_condition_that_a_look_cannot_decide_is_suspected_everywhere(history: History) -> None:
     (duplicate,) = (check for check in CHECKS if check.name == "duplicate")
-    some = [check for check in CHECKS if check.over in ("values", "steps") and check.name != "duplicate"]
-    assert "values" not in plan([*some, replace(duplicate, suspicion=None)]).facts
-    assert "steps" in plan([*some, replace(duplicate, suspicion=None)]).facts
-    mixed = counts(history, [*some, replace(duplicate, suspicion=None)])
-    names = {check.name for check in [*some, duplicate]}
-    assert mixed == {key: n for key, n in everything.items() if key[0] in names}
+    undecided = replace(duplicate, where="sender = 7")
+    suspects = find_suspects(history, [undecided])
+    sent = history.records.where("f = 'send' and value is not null")
+    written = {row.run for row in sent.select("run").distinct().collect()}
+    assert written <= suspects.runs["values"]
 
 
-def test_a_check_that_the_prefilter_was_not_asked_about_sees_the_whole_history(history: History) -> None:
+def test_a_check_that_the_first_look_was_not_asked_about_sees_the_whole_history(history: History) -> None:
     (lost,) = (check for check in CHECKS if check.name == "lost-write")
     (phantom,) = (check for check in CHECKS if check.name == "phantom-read")
     suspects = find_suspects(history, [lost])
@@ -254,26 +239,8 @@ def test_runs_without_a_suspect_are_not_examined(story: Any, loaded: Any) -> Non
     )
 
 
-@pytest.mark.parametrize("suspicion", [per_record("value is not null"), per_send("invoked is not null")])
-def test_a_condition_of_any_grain_works_for_any_fact(
-    history: History, everything: Counts, suspicion: Suspicion
-) -> None:
-    """Only conditions on values say which values are suspicious: with others, whole runs are examined."""
-    (duplicate,) = (check for check in CHECKS if check.name == "duplicate")
-    check = replace(duplicate, suspicion=suspicion)
-    missed = overlooked(history, check, everything)
-    mine = {key: n for key, n in everything.items() if key[0] == "duplicate" and key[1] not in missed}
-    assert counts(history, [check]) == mine
-    assert mine
-
-
 def test_the_plan_names_its_steps() -> None:
     text = str(plan(CHECKS))
     for step in ("sightings", "by_offset", "by_value", "suspicious_values", "crowded", "overtaken"):
         assert f"-- {step}: " in text
     assert "overtaken" not in str(plan([check for check in CHECKS if check.name == "duplicate"]))
-
-
-def test_a_suspicion_says_what_its_rows_are() -> None:
-    grains = {"record", "value", "send", "session", "leader"}
-    assert {each("true").per for each in (per_record, per_value, per_send, per_session, per_leader)} == grains

@@ -1,4 +1,4 @@
-"""The second part of the prefilter: conditions about the order of what sessions did, and of what brokers reported.
+"""The second part of the first look: rows about the order of what sessions did, and of what brokers reported.
 
 Sessions read whole partitions, so that their facts sort most of what was recorded. To rule out a finding, it suffices
 to sort polls instead of records: what a poll returned counts by its lowest and its highest offset, as long as it
@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzers.catalogue.check import Check, Grain
-from analyzers.facts.fact import ACKED, LOG, SERVED, SESSION, TIME
+from analyzers.catalogue.check import Check
+from analyzers.facts.fact import ACKED, LOG, SERVED, SESSION, TIME, Fact, Grain
+from analyzers.facts.registry import FACTS
 from analyzers.facts.removals import NAME
 from analyzers.facts.replicas import MIN_ISR, SETTLED
-from analyzers.judge.prefilter_plan import Plan, Step, condition, facts_of
+from analyzers.judge.first_look import Plan, Step, condition, facts_of
 
 OF_BROKERS: tuple[Grain, ...] = ("leader", "sample", "mark", "epoch", "second")
-"""Of conditions that need no other part of the prefilter. They tell logs apart."""
+"""Of rows that need no other part of the first look. They tell logs apart."""
 
 GRAINS: tuple[Grain, ...] = ("session", *OF_BROKERS)
 
@@ -55,13 +56,15 @@ KEY = f"{LOG_COLUMNS}, session"
 BEGINS, COMPLETES, FINISHES = range(3)
 
 EVENT = ("event", "at", "rank", "offset", "is_whole", "high", "low", "ack", "end")
-"""Columns of an event. offset and is_whole: see `analyzers.catalogue.check.per_session`; high, low: of a poll;
+"""Columns of an event. offset and is_whole: see `analyzers.facts.fact.Grain`; high, low: of a poll;
 ack: an acknowledged offset; end: of a completed read, exclusive."""
 
 
-def order_plan(checks: Sequence[Check], grains: Sequence[Grain] = GRAINS) -> Plan:
-    """The steps for those of these checks that declare a condition of one of these grains."""
-    facts = facts_of(checks, grains)
+def order_plan(
+    checks: Sequence[Check], grains: Sequence[Grain] = GRAINS, of: Mapping[str, Fact] = FACTS
+) -> Plan:
+    """The steps for those of these checks over facts with first looks of these grains."""
+    facts = facts_of(checks, grains, of)
     steps: list[Step] = []
     outputs: list[str] = []
     sources: Mapping[Grain, tuple[str, Iterator[Step]]] = {
@@ -73,7 +76,7 @@ def order_plan(checks: Sequence[Check], grains: Sequence[Grain] = GRAINS) -> Pla
         "second": ("seconds", _seconds()),
     }
     for grain, (source, of_grain) in sources.items():
-        conditions = {fact: where for fact in facts if (where := condition(checks, fact, grain))}
+        conditions = {fact: where for fact in facts if (where := condition(checks, of[fact], grain))}
         if conditions:
             steps += of_grain
             bits = " | ".join(
@@ -240,7 +243,7 @@ def _epochs() -> Iterator[Step]:
         name="epochs",
         says="an answer, and what was said of the same epoch, by the same broker, and of other epochs",
         sql=f"""
-        select {LOG_COLUMNS}, kind, last, last = max(last) over by_node as is_latest,
+        select {LOG_COLUMNS}, kind, leader_epoch, last, last = max(last) over by_node as is_latest,
             min(first) over later_of_node as newer, min(first) over later as newer_elsewhere,
             min(lowest) over by_epoch as lowest_leader, max(highest) over by_epoch as highest_leader,
             start, coalesce(deleted_to, 0) as deleted_to, end as least_end, max(mark) over (

@@ -1,4 +1,4 @@
-"""The steps of the prefilter: named SQL expressions, each of which does one thing with the result of earlier ones.
+"""The steps of the first look: named SQL expressions, each of which does one thing with the result of earlier ones.
 
 ``print(plan(CHECKS))`` shows them. The chain follows what was seen, from single records to runs:
 
@@ -14,14 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from analyzers.catalogue.check import Check, Grain
-from analyzers.facts.fact import ACKED, LOG
+from analyzers.catalogue.check import Check
+from analyzers.facts.fact import ACKED, LOG, Fact, FirstLook, Grain
+from analyzers.facts.registry import FACTS
 from analyzers.facts.removals import FINAL_READS
 from analyzers.facts.steps import DONE
 from analyzers.facts.values import OF_VALUES, SEEN
 
 GRAINS: tuple[Grain, ...] = ("record", "value", "send")
-"""Of conditions that this part of the prefilter evaluates. `analyzers.judge.prefilter_order` has the others."""
+"""Of rows that this part of the first look has. `analyzers.judge.first_look_order` has the others."""
 
 RESIDUES = 1 << 15
 """Suspicious values and offsets are kept modulo this number: one bitmap for each run, however many there are."""
@@ -58,7 +59,7 @@ class Step:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     facts: tuple[str, ...]
-    """Those that the prefilter can rule out. Bit n of a run's suspects is about fact n."""
+    """Those that it can rule out. Bit n of a run's suspects is about fact n."""
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
     """Queries over the steps. Together they return rows of: run, suspects (bits), suspicious_values, shared_offsets
@@ -76,17 +77,17 @@ class Plan:
         ])  # fmt: skip
 
 
-def plan(checks: Sequence[Check]) -> Plan:
-    """The steps for these checks. Facts with a check that declares no suspicion of these grains are left out."""
-    facts = facts_of(checks, GRAINS)
+def plan(checks: Sequence[Check], of: Mapping[str, Fact] = FACTS) -> Plan:
+    """The steps for these checks. Facts without first looks of these grains are left out."""
+    facts = facts_of(checks, GRAINS, of)
     conditions = {
-        grain: {fact: where for fact in facts if (where := condition(checks, fact, grain))}
+        grain: {fact: where for fact in facts if (where := condition(checks, of[fact], grain))}
         for grain in GRAINS
     }
     steps: list[Step] = []
     outputs: list[str] = []
     # Conditions about sessions do not tell the values at one offset apart, so these have to be looked for as well.
-    if conditions["record"] or conditions["value"] or facts_of(checks, ["session"]):
+    if conditions["record"] or conditions["value"] or facts_of(checks, ["session"], of):
         steps += _seen(conditions["record"], conditions["value"], facts)
         outputs.append(_suspicious_runs(sum(1 << facts.index(fact) for fact in conditions["value"])))
     if conditions["send"]:
@@ -97,20 +98,23 @@ def plan(checks: Sequence[Check]) -> Plan:
     return Plan(facts=facts, steps=tuple(steps), outputs=tuple(outputs))
 
 
-def facts_of(checks: Sequence[Check], grains: Sequence[Grain]) -> tuple[str, ...]:
-    """The facts of which every check declares a condition of one of these grains, in order."""
-    others = {check.over for check in checks if check.suspicion is None or check.suspicion.per not in grains}
+def facts_of(checks: Sequence[Check], grains: Sequence[Grain], of: Mapping[str, Fact]) -> tuple[str, ...]:
+    """The facts that looks of these grains can rule out for all of these checks, in order."""
+    others = {check.over for check in checks if (look := _look(check, of)) is None or look.per not in grains}
     return tuple(sorted({check.over for check in checks} - others))
 
 
-def condition(checks: Sequence[Check], fact: str, grain: Grain) -> str:
-    """The suspicions of all checks over a fact, joined by or; empty for none. Equal ones come once."""
-    wheres = dict.fromkeys(
-        check.suspicion.where
-        for check in checks
-        if check.over == fact and check.suspicion is not None and check.suspicion.per == grain
-    )
+def condition(checks: Sequence[Check], fact: Fact, grain: Grain) -> str:
+    """What all checks over a fact ask of these rows, joined by or; empty for nothing. Equal conditions come once."""
+    of_fact = {fact.name: fact}
+    asked = [(check.where, _look(check, of_fact)) for check in checks if check.over == fact.name]
+    wheres = dict.fromkeys(look.condition(where) for where, look in asked if look and look.per == grain)
     return " or ".join(f"coalesce({where}, false)" for where in wheres)
+
+
+def _look(check: Check, of: Mapping[str, Fact]) -> FirstLook | None:
+    fact = of.get(check.over)
+    return fact.look(check.where) if fact and fact.looks else None
 
 
 def _seen(
@@ -125,8 +129,8 @@ def _seen(
         says="a record: where which value was seen, and flags of what else it shows",
         sql=f"""
         select /*+ BROADCAST(final_reads) */ {LOG_COLUMNS}, if(f = 'poll' or type = 'ok', offset, null) as at,
-            if({OF_VALUES}, value, null) as value, if(f = 'send', invoked, null) as begun,
-            if({OF_VALUES} and f = 'poll', completed, null) as returned, {said} as flags
+            if({OF_VALUES}, value, null) as value, if(f = 'send', invoked, null) as begun_at,
+            if({OF_VALUES} and f = 'poll', completed, null) as returned_at, {said} as flags
         from {{records}} left join final_reads using ({LOG_COLUMNS})
         """,
     )
@@ -135,7 +139,7 @@ def _seen(
         says="an offset of a log, or a value without a known offset: the smallest and the largest value there",
         sql=f"""
         select {LOG_COLUMNS}, at, min(value) as low, max(value) as high, bit_or(flags) as flags,
-            min(begun) as begun, min(returned) as returned
+            min(begun_at) as begun_at, min(returned_at) as returned_at
         from sightings group by {LOG_COLUMNS}, at, if(at is null, value, null)
         """,
     )
@@ -144,7 +148,8 @@ def _seen(
         says="a value of a log, or an offset that several values share: where and when it was seen",
         sql=f"""
         select {LOG_COLUMNS}, low as value, if(low < high, at, null) as shared, bit_or(flags) as flags,
-            min(at) as least, max(at) as most, min(begun) as begun, min(returned) as returned
+            min(at) as first_offset, max(at) as last_offset, min(begun_at) as begun_at,
+            min(returned_at) as returned_at
         from by_offset group by {LOG_COLUMNS}, low, if(low < high, at, null)
         """,
     )

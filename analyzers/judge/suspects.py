@@ -1,9 +1,9 @@
-"""The prefilter: cheap passes over a history that find the runs, values and offsets that need a closer look.
+"""The first look: cheap passes over a history that find the runs, values and offsets that need a second one.
 
 Most of what is recorded breaks no promise, and to see that takes far less work than to say what was broken, how and
-when. So the most expensive facts are computed only where the prefilter cannot rule out that one of their checks finds
-something. Each check declares its own necessary condition (`Check.suspicion`). The prefilter may suspect too much,
-never too little: a fact with a check that declares no condition is computed for the whole history.
+when. So the most expensive facts are computed only where the first look cannot rule out that one of their checks
+finds something. What it asks is derived from the conditions of the checks (see `analyzers.facts.fact.FirstLook`). It
+may suspect too much, never too little. A fact without a first look is computed for the whole history.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from analyzers.catalogue.check import Check, Grain
+from analyzers.catalogue.check import Check
+from analyzers.facts.fact import Fact, Grain
 from analyzers.facts.registry import FACTS
 from analyzers.history.load import History
-from analyzers.judge.narrow import narrow
-from analyzers.judge.prefilter_order import GRAINS, OF_BROKERS, USERS, order_plan
-from analyzers.judge.prefilter_plan import RESIDUES, plan
+from analyzers.judge.first_look import RESIDUES, facts_of, plan
+from analyzers.judge.first_look_order import GRAINS, OF_BROKERS, USERS, order_plan
 
 MAX_RESIDUES = 1_000
 """Up to this number of residues is looked up for each record. With more suspects, the whole run is examined."""
@@ -38,7 +38,7 @@ class Suspects:
     checks: Sequence[Check] = ()
     """The checks that were asked about. Any other one needs the whole history."""
     runs: Mapping[str, frozenset[str]]
-    """By fact, of those that the prefilter can rule out."""
+    """By fact, of those that the first look can rule out."""
     values: frozenset[int] | None = None
     """The suspicious values modulo `RESIDUES`; None: all."""
     offsets: frozenset[int] | None = None
@@ -53,34 +53,33 @@ class Suspects:
         if not all(check in self.checks for check in checks):
             return history
         if fact not in self.runs:
-            return narrow(history, fact) if checks else history
+            return history
         runs = self.runs[fact]
         if not runs:
             return None
         if 0 < len(self.logs.get(fact, ())) <= MAX_LOGS:
             return history.of_logs(self.logs[fact])
         residues = {"value": self.values, "offset": self.offsets}
-        # The suspicious values and offsets are known only of suspicions about values.
+        # The suspicious values and offsets are known only of looks at values.
         column = FACTS[fact].confined_to if self._only_by_value(fact) else None
         value_filter = _one_of(column, residues[column]) if column else "true"
         return replace(history.of_runs(runs), value_filter=value_filter)
 
     def _only_by_value(self, fact: str) -> bool:
-        grains = {
-            check.suspicion.per for check in self.checks if check.over == fact and check.suspicion is not None
-        }
-        return grains == {"value"}
+        return {look.per for look in FACTS[fact].looks} == {"value"}
 
 
-def find_suspects(history: History, checks: Sequence[Check]) -> Suspects:
+def find_suspects(history: History, checks: Sequence[Check], facts: Mapping[str, Fact] = FACTS) -> Suspects:
     """Both parts, one after another."""
-    return with_order(find_suspicious_values(history, checks), history, checks)
+    return with_order(find_suspicious_values(history, checks, facts), history, checks, facts=facts)
 
 
-def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspects:
-    """What conditions about records, values and sends rule out. One Spark job, and a second one where an offset held
-    several values; none where no fact can be ruled out."""
-    steps = plan(checks)
+def find_suspicious_values(
+    history: History, checks: Sequence[Check], facts: Mapping[str, Fact] = FACTS
+) -> Suspects:
+    """What looks at records, values and sends rule out. One Spark job, and a second one where an offset held several
+    values; none where no fact can be ruled out."""
+    steps = plan(checks, facts)
     if not steps.steps:
         return Suspects(checks=checks, runs={})
     rows = history.rows(steps.sql())
@@ -106,18 +105,21 @@ def find_suspicious_values(history: History, checks: Sequence[Check]) -> Suspect
 
 
 def with_order(
-    suspects: Suspects, history: History, checks: Sequence[Check], disordered: Disordered | None = None
+    suspects: Suspects,
+    history: History,
+    checks: Sequence[Check],
+    disordered: Disordered | None = None,
+    *,
+    facts: Mapping[str, Fact] = FACTS,
 ) -> Suspects:
-    """With those of conditions about sessions and brokers. disordered: as `find_disordered` returned them
+    """With those of looks at sessions and brokers. disordered: as `find_disordered` returned them
     for all checks; None: they are looked for now."""
     if disordered is None or suspects.conflicting is None:
         asked = [check for check in checks if check in suspects.checks]
         grains = GRAINS if suspects.conflicting is not None else OF_BROKERS
-        disordered = find_disordered(history, asked, grains)
-    # Conditions about sessions do not tell the values at one offset apart.
-    of_sessions = {
-        check.over for check in checks if check.suspicion is not None and check.suspicion.per == "session"
-    }
+        disordered = find_disordered(history, asked, grains, facts)
+    # Looks at sessions do not tell the values at one offset apart.
+    of_sessions = {*facts_of(checks, ["session"], facts)}
     conflicting = suspects.conflicting or frozenset()
     runs = {fact: frozenset(run for run, _, _ in found) for fact, found in disordered.items()}
     runs |= {fact: runs[fact] | conflicting for fact in of_sessions & runs.keys()}
@@ -126,16 +128,19 @@ def with_order(
 
 
 def find_disordered(
-    history: History, checks: Sequence[Check], grains: Sequence[Grain] = GRAINS
+    history: History,
+    checks: Sequence[Check],
+    grains: Sequence[Grain] = GRAINS,
+    facts: Mapping[str, Fact] = FACTS,
 ) -> Disordered:
-    """What conditions about sessions and brokers do not rule out. One Spark job; none without such a condition."""
-    steps = order_plan(checks, grains)
+    """What looks at sessions and brokers do not rule out. One Spark job; none without such a look."""
+    steps = order_plan(checks, grains, facts)
     if not steps.facts:
         return {}
     if history.is_kept:  # with its plan, so the statement must be the same for all runs
-        of_sessions = "true" if history.has_many_runs else USERS
+        of_sessions = "true" if history.loaded.has_many_runs else USERS
     else:  # the name of a run may have braces
-        of_sessions = history.session_filter.replace("{", "{{").replace("}", "}}")
+        of_sessions = history.sessions.replace("{", "{{").replace("}", "}}")
     statement = steps.sql(preamble="").replace("{session_filter}", of_sessions)
     rows = history.rows(statement)
     return {
