@@ -16,6 +16,7 @@ from pytest_kafkacheck.cli.common.analysis import (
     add_jepsen_options,
     analyze_jepsen,
     evidence_lines,
+    print_plan,
     print_schema,
 )
 from pytest_kafkacheck.cli.common.console import say
@@ -75,6 +76,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print what a history as JSON lines consists of, and what each check needs of it; judge nothing",
     )
+    parser.add_argument(
+        "--show-plan",
+        action="store_true",
+        help="print the condition of each check, what the first look asks instead, and its SQL; judge nothing",
+    )
     add_verbose_option(parser)
     add_jepsen_options(parser)
     add_spark_options(parser)
@@ -85,8 +91,10 @@ def analyze(options: argparse.Namespace) -> int:
     """The status is that of the worst run: a verdict that is not as expected is worse than one that is unknown."""
     if options.explain_schema:
         return print_schema()
+    if options.show_plan:
+        return print_plan()
     if not options.paths:
-        raise UsageError("PATH: expected at least one run to judge, or --explain-schema")
+        raise UsageError("PATH: expected at least one run to judge, --explain-schema or --show-plan")
     check_json(options.json)
     if options.profile == "jepsen":
         return analyze_jepsen(options)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS
+from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS, CHECKS
 from analyzers.facts.registry import FACTS, inputs
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines, import_run
@@ -40,9 +40,18 @@ def test_the_inputs_of_every_fact_are_known() -> None:
     assert inputs().keys() == FACTS.keys()
 
 
+def test_the_plan_lists_every_check_with_what_its_first_look_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", "--show-plan"]) == cli.AS_EXPECTED
+    text = capsys.readouterr().out
+    assert all(f"-- {check.name}: rows of {check.over} where {check.where}" in text for check in CHECKS)
+    assert "\n--   first look, each value: first_offset < last_offset\n" in text
+    assert "\n-- by_value: " in text
+    assert "\n-- epochs: " in text
+
+
 def test_wrong_calls(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, message in (
-        (["analyze"], "PATH: expected at least one run to judge, or --explain-schema"),
+        (["analyze"], "PATH: expected at least one run to judge, --explain-schema or --show-plan"),
         (["export", str(RUN)], "expected --edn FILE or --jsonl FILE, or both"),
         (["export", str(RUN), "--jsonl", str(tmp_path / "x.json")], "expected a name that ends with .jsonl"),
         (["analyze", str(tmp_path / "none.jsonl")], "none.jsonl: cannot be read (No such file or directory)"),

@@ -1,8 +1,9 @@
 """What ``kafkacheck analyze`` does besides judging runs.
 
 With ``--explain-schema``, it prints what a history as JSON lines consists of, and what each check needs. With
-``--profile jepsen``, it judges histories recorded by Jepsen by the rules of its Kafka checker. Findings rest on lines
-of an imported file: people look for their own text, not for our numbers.
+``--show-plan``, it prints how the checks are evaluated. With ``--profile jepsen``, it judges histories recorded by
+Jepsen by the rules of its Kafka checker. Findings rest on lines of an imported file: people look for their own text,
+not for our numbers.
 """
 
 from __future__ import annotations
@@ -36,6 +37,26 @@ def print_schema() -> int:
         console = Console(highlight=False, emoji=False, width=WIDTH)
     for part in parts():
         console.print(part, markup=False, soft_wrap=isinstance(part, str))
+    return AS_EXPECTED
+
+
+def print_plan() -> int:
+    """Each check with its condition and what the first look asks, and the steps of the first look."""
+    from rich.console import Console
+
+    from analyzers.catalogue.registry import CHECKS
+    from analyzers.facts.registry import FACTS
+    from analyzers.judge.first_look import plan
+    from analyzers.judge.first_look_order import order_plan
+
+    lines = []
+    for check in CHECKS:
+        fact = FACTS[check.over]
+        look = fact.look(check.where) if fact.looks else None
+        asked = f"first look, each {look.per}: {look.condition(check.where)}" if look else "no first look"
+        lines += [f"-- {check.name}: rows of {fact.name} where {check.where}", f"--   {asked}"]
+    console = Console(highlight=False, emoji=False, markup=False, soft_wrap=True)
+    console.print(*lines, "", str(plan(CHECKS)), "", str(order_plan(CHECKS)), sep="\n")
     return AS_EXPECTED
 
 
