@@ -18,7 +18,7 @@ WORDS = frozenset(
 """Names of SQL that are no columns. Any other name, also that of a variable, counts as a column."""
 
 
-COMPARISON = re.compile(r"(\w+) (<=?|>=?) (\w+)")
+COMPARISON = re.compile(r"`?(\w+)`?\s*(<=?|>=?)\s*`?(\w+)`?")
 
 
 def weakened(
@@ -48,7 +48,7 @@ def weakened(
         """Whether the term is true at least as often with the bounds as with the columns."""
         compared = COMPARISON.fullmatch(text)
         if compared is None:
-            return text in (upper or {})
+            return text.strip("`") in (upper or {})
         left, sign, right = compared.groups()
         small, great = (left, right) if sign.startswith("<") else (right, left)
         return small not in (upper or {}) and great not in (lower or {})
@@ -60,7 +60,7 @@ def weakened(
 
 def names(where: str) -> frozenset[str]:
     """The columns that the condition names."""
-    return frozenset(name for name, _ in _columns(where))
+    return frozenset(name for name, _, _ in _columns(where))
 
 
 def _reduced(where: str, term: Callable[[str], str]) -> str:
@@ -113,20 +113,20 @@ def _within_parentheses(text: str) -> str | None:
     return text[1:-1].strip() if text.startswith("(") and closed[:1] == [len(text) - 1] else None
 
 
-def _columns(text: str) -> Iterator[tuple[str, int]]:
-    """Each name of a column, and where it begins. What follows a dot is a field."""
+def _columns(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each name of a column, and where it begins and ends. What follows a dot is a field."""
     last = ""
     for token, at, _ in _tokens(text):
         is_call = text[at + len(token) :].lstrip().startswith("(")
         is_name = token[0].isalpha() or token[0] in "_`"
         if is_name and last != "." and token.lower() not in WORDS and not is_call:
-            yield token.strip("`"), at
+            yield token.strip("`"), at, at + len(token)
         if not token.isspace():
             last = token
 
 
 def _replaced(text: str, columns: Mapping[str, str]) -> str:
-    for name, at in sorted(_columns(text), key=lambda each: -each[1]):
+    for name, begin, end in reversed([*_columns(text)]):
         if columns[name] != name:
-            text = f"{text[:at]}({columns[name]}){text[at + len(name) :]}"
+            text = f"{text[:begin]}({columns[name]}){text[end:]}"
     return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -104,9 +104,11 @@ class FirstLook:
     where: str = "true"
     """SQL: which of these rows count."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Column of the fact to SQL over the rows."""
+    """Column of the fact to SQL over the rows. Equal also where it is null: ``within`` is not
+    ``coalesce(within, false)``."""
     upper: Mapping[str, str] = field(default_factory=dict)
-    """Likewise, of columns of which the rows have no less: a number that is not smaller, or true where it is true."""
+    """Likewise, of columns of which the rows have no less: a number that is not smaller, or true where it is true.
+    Null only where it is null. Bounds decide comparisons such as ``offset <= written``, and a name alone."""
     lower: Mapping[str, str] = field(default_factory=dict)
     """Likewise, of columns of which the rows have no more."""
 
@@ -116,13 +118,14 @@ class FirstLook:
         return derived if self.where == "true" else f"({self.where}) and ({derived})"
 
     def knows(self, where: str) -> int:
-        """How many columns of the condition it has."""
-        return len(names(where) & {*self.columns, *self.upper, *self.lower})
+        """How many columns of the condition decide something here."""
+        decided = weakened(where, same(self.columns), upper=same(self.upper), lower=same(self.lower))
+        return len(names(decided))
 
 
-def same(names: str) -> dict[str, str]:
-    """Columns that the rows have by the same names."""
-    return {name: name for name in names.split()}
+def same(names: str | Iterable[str]) -> dict[str, str]:
+    """Columns that the rows have by the same names. As one text, they are separated by spaces."""
+    return {name: name for name in (names.split() if isinstance(names, str) else names)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +151,7 @@ class Fact:
         return self.rows(history)
 
     def look(self, where: str) -> FirstLook:
-        """The one with most columns of the condition; of equal ones the first."""
+        """The one in which most columns of the condition decide something; of equal ones the first."""
         return max(self.looks, key=lambda look: look.knows(where))
 
 

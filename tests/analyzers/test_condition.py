@@ -38,6 +38,7 @@ KNOWN = {"a": "a", "b": "x + 1"}
         ("coalesce(b < 1, false)", "coalesce((x + 1) < 1, false)"),
         ("b.process > a.op", "(x + 1).process > a.op"),
         ("exists(a, each -> each.op = 1)", "true"),
+        ("`b` > 3 and `unknown`", "(x + 1) > 3"),
         ("(a) or (b)", "(a) or ((x + 1))"),
         ("true", "true"),
         ("a AND unknown OR a", "a"),
@@ -60,6 +61,9 @@ def test_terms_that_are_not_known_count_as_true(where: str, derived: str) -> Non
         ("high = a", "true"),
         ("a < high + 1", "true"),
         ("high > 7", "(h) > 7"),
+        ("high>7", "(h)>7"),
+        ("a < `high`", "a < (h)"),
+        ("`high`", "(h)"),
         ("high < high", "true"),
     ],
 )
