@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pytest_kafkacheck nemesis workloads analyzers tests examples benchmarks docs/generate docs/conf.py
 
-JAVA_CLIENT := examples/java_client
+JAVA_CLIENT := workloads/clients/java
 
 .PHONY: demo test test-fast lint docs dist images prepared java-client nightly setup clean
 
@@ -24,14 +24,15 @@ prepared: images
 images: .venv/ready
 	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 2.8.2 3.9.2 4.3.0
 
-java-client: $(JAVA_CLIENT)/target/client.jar
+# Our part of Java clients, which the wheel contains.
+java-client: $(JAVA_CLIENT)/client.jar
 
-$(JAVA_CLIENT)/target/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLIENT)/src -type f)
+$(JAVA_CLIENT)/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLIENT)/src -type f)
 	@{ command -v mvn && command -v javac; } >/dev/null || \
 	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq maven default-jdk-headless; } || \
 	  { echo "the Java client needs Maven and a JDK: sudo apt-get install maven default-jdk-headless"; exit 2; }
 	mvn -q -B -f $(JAVA_CLIENT)/pom.xml package
-	@touch $@
+	cp $(JAVA_CLIENT)/target/client.jar $@
 
 # These tests wait for nearly half of their time; each further worker takes 10 s of processor time to collect them.
 test-fast: .venv/ready lint
@@ -55,7 +56,7 @@ docs: .venv/ready
 	@echo "the site is in dist/docs/index.html"
 
 # Both distributions, and an SBOM of an environment with the wheel and nothing else.
-dist: .venv/ready
+dist: .venv/ready java-client
 	rm -rf dist/*.whl dist/*.tar.gz .venv-dist .venv-release
 	$(BIN)/python -m build --no-isolation
 	$(PYTHON) -m venv .venv-dist

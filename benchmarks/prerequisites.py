@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from pytest_kafkacheck.cluster.docker.engine import connect, require_image
 from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup.java import find_java
+from workloads.java_runtime import find_java
 
 
 def require_java() -> None:

@@ -121,7 +121,7 @@ class Spark:
     def _open(self, opened: Future[SparkSession], ready: Future[SparkSession]) -> None:
         from analyzers.spark.session import spark_session
         from analyzers.spark.settings import is_connect, is_local
-        from pytest_kafkacheck.setup.java import find_java
+        from workloads.java_runtime import find_java
 
         try:
             # A Connect server has its own runtime.

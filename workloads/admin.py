@@ -26,6 +26,7 @@ from workloads.workload import (
     WorkerRole,
     WorkerSpec,
     Workload,
+    client_library,
 )
 
 ADMINISTRATOR = WorkerRole("administrator", "workloads.roles.administrator:administrate")
@@ -51,6 +52,7 @@ class Admin(Workload):
     auto_offset_reset  "earliest" or "latest", as in `AppendLog`
     client          settings of the library's producer
     library         name of the client library of producers and readers
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     declaration = Declaration(
@@ -90,6 +92,7 @@ class Admin(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
@@ -131,7 +134,7 @@ class Admin(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
             for process, (role, options) in enumerate(shapes)
         )
 

@@ -27,6 +27,7 @@ from workloads.workload import (
     WorkerRole,
     WorkerSpec,
     Workload,
+    client_library,
 )
 
 # A request without an answer is given up after 3 s, an attempt to connect after 10 s, with up to 1 s of back-off in
@@ -55,8 +56,9 @@ class AppendLog(Workload):
                     their position is not in the log any more
     client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
                     and {"linger.ms": 5} of confluent-kafka
-    library         name of the client library: "kafka-python", "confluent-kafka", which is an extra, or a command
-                    such as "command:java -jar client.jar", see docs/client_protocol.md
+    library         name of the client library: "kafka-python", "confluent-kafka", which is an extra, "java", or a
+                    command such as "command:./client", see docs/clients.md
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     declaration = Declaration(
@@ -100,6 +102,7 @@ class AppendLog(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
     topics_written: int = 1
 
     def __post_init__(self) -> None:
@@ -135,7 +138,7 @@ class AppendLog(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, **shape)
+            WorkerSpec(role=role, process=process, library=client_library(self), **shape)
             for process, (role, shape) in enumerate(shapes)
         )
 

@@ -9,7 +9,16 @@ from typing import Any, Self
 from workloads.declaration import Declaration, uses
 from workloads.load import Rate
 from workloads.values import check_common_fields, check_counts, check_seconds, check_share, make_topic
-from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+    client_library,
+)
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transfer")
 SNAPSHOT_READER = WorkerRole("snapshot-reader", "workloads.roles.snapshots:take_snapshots")
@@ -41,6 +50,7 @@ class Bank(Workload):
     interval        seconds between the end of a snapshot and the next one of the same process
     client          settings of the library's producer
     library         name of the client library
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     declaration = Declaration(
@@ -67,6 +77,7 @@ class Bank(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
@@ -109,7 +120,7 @@ class Bank(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
             for process, (role, options) in enumerate(shapes)
         )
 

@@ -16,7 +16,16 @@ from workloads.values import (
     check_skew,
     make_topic,
 )
-from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+    client_library,
+)
 
 WRITER = WorkerRole("writer", "workloads.roles.producer:write_keys")
 # As in workloads.append_log.
@@ -60,6 +69,7 @@ class Compacted(Workload):
                       of them, see `Sizes`
     client            settings of the library's producer
     library           name of the client library
+    client_version    of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     # It does not allow risen-key, however short `delete_retention` is: a deleted key that a reader takes for alive is
@@ -92,6 +102,7 @@ class Compacted(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
@@ -131,7 +142,7 @@ class Compacted(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
             for process, (role, options) in enumerate(shapes)
         )
 

@@ -22,6 +22,7 @@ from workloads.workload import (
     WorkerRole,
     WorkerSpec,
     Workload,
+    client_library,
 )
 
 Guarantee = Literal["exactly-once", "at-least-once", "at-most-once"]
@@ -65,6 +66,7 @@ class Copy(Workload):
     auto_offset_reset  "earliest" or "latest", as in `Groups`
     client          settings of the library's producer
     library         name of the client library
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     declaration = Declaration(
@@ -94,6 +96,7 @@ class Copy(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
@@ -138,7 +141,11 @@ class Copy(Workload):
         ]
         return tuple(
             WorkerSpec(
-                role=role, process=process, library=self.library, options=options, group=options.get("group")
+                role=role,
+                process=process,
+                library=client_library(self),
+                options=options,
+                group=options.get("group"),
             )
             for process, (role, options) in enumerate(shapes)
         )

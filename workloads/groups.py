@@ -20,6 +20,7 @@ from workloads.workload import (
     WorkerRole,
     WorkerSpec,
     Workload,
+    client_library,
 )
 
 Assignor = Literal["range", "roundrobin", "sticky", "cooperative-sticky"]
@@ -75,6 +76,7 @@ class Groups(Workload):
     rejoin          seconds for which a member is out of its group; the members of a group leave it in turn and join
                     it again. None: they stay
     library         name of the client library
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     # It does not allow group-skip with auto_offset_reset="latest", which Kafka documents: records that a group leaves
@@ -118,6 +120,7 @@ class Groups(Workload):
     rejoin: float | None = None
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self)
@@ -159,7 +162,11 @@ class Groups(Workload):
         ]
         return tuple(
             WorkerSpec(
-                role=role, process=process, library=self.library, options=options, group=options.get("group")
+                role=role,
+                process=process,
+                library=client_library(self),
+                options=options,
+                group=options.get("group"),
             )
             for process, (role, options) in enumerate(shapes)
         )

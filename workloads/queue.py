@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
-from workloads.clients.library import PREFIX
+from workloads.clients.java.releases import JAVA
+from workloads.clients.library import is_command
 from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate
@@ -28,6 +29,7 @@ from workloads.workload import (
     WorkerRole,
     WorkerSpec,
     Workload,
+    client_library,
 )
 
 CONSUMER = WorkerRole("share-consumer", "workloads.roles.share_group:consume")
@@ -63,7 +65,8 @@ class Queue(Workload):
     expire          share of the polls after which a consumer keeps all records for longer than the lock
     auto_offset_reset  "earliest" or "latest" (share.auto.offset.reset): where the group starts in a partition. With
                     "latest", Kafka's default, it leaves out what was sent before, also to a partition that is added
-    library         name of the client library of consumers and final reads: a client process that has share groups
+    library         name of the client library of consumers and final reads: "java", or a command with share groups
+    client_version  of library="java": the release of kafka-clients, 4.2.0 or later
     """
 
     # A rejected record is archived: nobody accepts it, as the application asked for. Records that are delivered more
@@ -81,7 +84,6 @@ class Queue(Workload):
                 why="share groups (KIP-932) are in production since then",
             ),
         ),
-        example={"library": "command:java -jar client.jar"},
     )
 
     partitions: int = 2
@@ -97,7 +99,8 @@ class Queue(Workload):
     expire: float = 0.02
     auto_offset_reset: ResetPolicy = "earliest"
     assignment: Mapping[int, Sequence[int]] | None = None
-    library: str = DEFAULT_LIBRARY
+    library: str = JAVA
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self)
@@ -110,11 +113,8 @@ class Queue(Workload):
             )
         check_seconds("Queue.lock", self.lock, 1, 60)
         check_choice("Queue.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
-        if not self.library.startswith(PREFIX):
-            raise ValueError(
-                f"Queue.library={self.library!r}: it has no share groups; use a client process that has, such as "
-                f"'{PREFIX}java -jar examples/java_client/target/client.jar'"
-            )
+        if not is_command(self.library):
+            raise ValueError(f"Queue.library={self.library!r}: it has no share groups; use library={JAVA!r}")
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return (make_topic(self, f"queued-{run}"),)
@@ -144,7 +144,7 @@ class Queue(Workload):
                 process=process,
                 options=options,
                 group=GROUP if role == CONSUMER else None,
-                library=self.library if role in clients else DEFAULT_LIBRARY,
+                library=client_library(self) if role in clients else DEFAULT_LIBRARY,
             )
             for process, (role, options) in enumerate(shapes)
         )

@@ -28,6 +28,7 @@ from workloads.workload import (
     WorkerRole,
     WorkerSpec,
     Workload,
+    client_library,
 )
 
 # Without a limit within which it gets records: each step back begins with new connections.
@@ -54,6 +55,7 @@ class Rewind(Workload):
     auto_offset_reset  "earliest" or "latest", as in `AppendLog`
     client          settings of the library's producer
     library         name of the client library
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     declaration = Declaration(
@@ -96,6 +98,7 @@ class Rewind(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
@@ -128,7 +131,7 @@ class Rewind(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
             for process, (role, options) in enumerate(shapes)
         )
 

@@ -11,7 +11,16 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Sizes
 from workloads.values import check_choice, check_common_fields, check_counts, make_topic
-from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+    client_library,
+)
 
 ReadFrom = Literal["leader", "follower"]
 
@@ -41,8 +50,9 @@ class Sessions(Workload):
                     is not in the log any more
     client          settings of the library's producer in its own names, such as {"linger_ms": 5} of kafka-python
                     and {"linger.ms": 5} of confluent-kafka
-    library         name of the client library: "kafka-python", "confluent-kafka", which is an extra, or a command
-                    such as "command:java -jar client.jar", see docs/client_protocol.md
+    library         name of the client library: "kafka-python", "confluent-kafka", which is an extra, "java", or a
+                    command such as "command:./client", see docs/clients.md
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     declaration = Declaration(
@@ -53,7 +63,7 @@ class Sessions(Workload):
         judged_by=("sessions", "log", "order"),
         uses=(
             *uses("producer", "idempotence", "consumer"),
-            *uses("rack", applies=lambda workload: workload.read_from == "follower"),
+            *uses("rack", "reported-ends", applies=lambda workload: workload.read_from == "follower"),
         ),
         needs=(
             Need(
@@ -98,6 +108,7 @@ class Sessions(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
@@ -136,12 +147,12 @@ class Sessions(Workload):
                     role=SESSION,
                     process=number,
                     session=number,
-                    library=self.library,
+                    library=client_library(self),
                     options={**options, "first": number},
                 )
                 for number in range(self.sessions)
             ),
-            WorkerSpec(role=PROBE, process=self.sessions, library=self.library),
+            WorkerSpec(role=PROBE, process=self.sessions, library=client_library(self)),
         )
 
     @property

@@ -17,7 +17,16 @@ from workloads.values import (
     check_share,
     make_topic,
 )
-from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+from workloads.workload import (
+    DEFAULT_LIBRARY,
+    PROBE,
+    Layout,
+    Topic,
+    WorkerRole,
+    WorkerSpec,
+    Workload,
+    client_library,
+)
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transact")
 AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
@@ -51,6 +60,7 @@ class Transactions(Workload):
     auto_offset_reset  "earliest" or "latest", as in `AppendLog`
     client          settings of the library's producer
     library         name of the client library
+    client_version  of library="java": the release of kafka-clients, such as "3.7.2"
     """
 
     declaration = Declaration(
@@ -88,6 +98,7 @@ class Transactions(Workload):
     client: Mapping[str, Any] = field(default_factory=dict)
     assignment: Mapping[int, Sequence[int]] | None = None
     library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __post_init__(self) -> None:
         check_common_fields(self, self.client)
@@ -130,7 +141,7 @@ class Transactions(Workload):
             (PROBE, {}),
         ]
         return tuple(
-            WorkerSpec(role=role, process=process, library=self.library, options=options)
+            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
             for process, (role, options) in enumerate(shapes)
         )
 

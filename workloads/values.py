@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
 
 from workloads.clients import library as libraries
-from workloads.clients.library import is_library, library, library_names
+from workloads.clients.library import is_library, library, library_names, versioned
 from workloads.clients.outcome import Acks
 from workloads.load import PHASES, Sizes
 from workloads.workload import Layout, Topic
@@ -233,8 +233,8 @@ class CommonFields(TopicFields, Protocol):
 
 
 def check_common_fields(workload: CommonFields, client: Mapping[str, Any] | None = None) -> None:
-    """Check them, and `rate` and `record_size` where it has them. Assignment and sizes are brought into the form of
-    `Layout` and `Sizes`: in JSON, their keys are text. For a frozen dataclass, while it is made.
+    """Check them, and `client_version`, `rate` and `record_size` where it has them. Assignment and sizes are brought
+    into the form of `Layout` and `Sizes`: in JSON, their keys are text. For a frozen dataclass, while it is made.
 
     client  settings of the library's producer; None: the workload has no such field.
     Raises ValueError that names the class, the field, its value and what is expected.
@@ -251,6 +251,10 @@ def check_common_fields(workload: CommonFields, client: Mapping[str, Any] | None
     )
     object.__setattr__(workload, "assignment", layout)
     check_library(f"{of}.library", workload.library)
+    try:
+        versioned(workload.library, getattr(workload, "client_version", None))
+    except ValueError as error:
+        raise ValueError(f"{of}.{error}") from None
     if hasattr(workload, "rate"):
         check_rate(f"{of}.rate", workload.rate)
     if hasattr(workload, "record_size"):

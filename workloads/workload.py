@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from workloads.clients.library import versioned
 from workloads.declaration import Declaration
 from workloads.reference import Reference
 
@@ -236,6 +237,16 @@ class Workload(Protocol):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Raises TypeError for unknown names, ValueError for values that are not allowed."""
         return cls(**data)
+
+
+def client_library(workload: Workload) -> str:
+    """The name of its client library with the release in it, as workers get it: "java-3.7.2". Raises ValueError."""
+    return versioned(workload.library, getattr(workload, "client_version", None))
+
+
+def libraries_of(workload: Workload) -> frozenset[str]:
+    """The names of all client libraries of a run, those of the final reads included."""
+    return frozenset({client_library(workload), *(worker.library for worker in workload.workers())})
 
 
 PLACEHOLDER = "0run0"

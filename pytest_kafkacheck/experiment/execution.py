@@ -44,7 +44,7 @@ from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.clients.connection import Address
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.workers.pool import WorkerPool, WorkerPoolError
-from workloads.workload import short_topics
+from workloads.workload import client_library, short_topics
 
 log = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ class _Execution:
             brokers=self._cluster.brokers,
             topics=workload.topics(self._run),
             record=self._operations.record,
-            library=workload.library,
+            library=client_library(workload),
             confined=confining(self._experiment),
             cuts=asks_for_cuts(self._experiment.schedule.events),
             ensemble=self._cluster.ensemble,

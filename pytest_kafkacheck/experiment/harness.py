@@ -33,15 +33,16 @@ from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.setup.client_cuts import require_client_cuts
+from pytest_kafkacheck.setup.java_clients import provide
 from pytest_kafkacheck.spark import Spark
 from pytest_kafkacheck.termination import is_interrupted
 from workloads.clients.command.library import introduce
 from workloads.clients.command.process import ClientFailure
-from workloads.clients.library import PREFIX
+from workloads.clients.library import is_command
 from workloads.clients.security import Security
 from workloads.declaration import Declaration
 from workloads.load import highest
-from workloads.workload import Workload
+from workloads.workload import Workload, libraries_of
 
 EXAMPLES = 5
 """Examples of each anomaly in a verdict; its count is exact all the same."""
@@ -310,11 +311,12 @@ def check_client_commands(workload: Workload) -> None:
     """Start each client process that the workload names once. Raises UsageError for one that cannot be started, that
     speaks another version of the protocol, or that has not the capabilities that the workload needs."""
     declaration = getattr(type(workload), "declaration", Declaration())
-    names = {workload.library, *(worker.library for worker in workload.workers())}
-    for name in sorted(each for each in names if each.startswith(PREFIX)):
+    names = sorted(filter(is_command, libraries_of(workload)))
+    provide(names)
+    for name in names:
         try:
             hello = introduce(name)
-        except ClientFailure as failure:
+        except (ClientFailure, ValueError) as failure:
             raise UsageError(f"{type(workload).__name__}: {failure}") from None
         if missing := hello.missing(declaration.capabilities(workload)):
             raise UsageError(

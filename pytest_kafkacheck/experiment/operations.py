@@ -23,7 +23,7 @@ from workloads.clients.protocol import Log
 from workloads.history.schema import VALUE_BITS
 from workloads.history.writer import Writer
 from workloads.workers.pool import WorkerPoolError
-from workloads.workload import Workload
+from workloads.workload import Workload, libraries_of
 
 log = logging.getLogger(__name__)
 
@@ -133,10 +133,9 @@ class Steps:
 
 def write_environment(home: Path, cluster: UsedCluster, workload: Workload) -> None:
     """Versions, host and cluster, and one reading of both clocks, which relates the history's times to dates."""
-    libraries = {workload.library, *(worker.library for worker in workload.workers())}
     facts = {
         "kafkacheck": version("pytest-kafkacheck"),
-        "clients": {name: library(name).version() for name in sorted(libraries)},
+        "clients": {name: library(name).version() for name in sorted(libraries_of(workload))},
         "python": platform.python_version(),
         "host": {"system": platform.platform(), "processors": os.cpu_count()},
         "cluster": {

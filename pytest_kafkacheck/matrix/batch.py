@@ -32,7 +32,7 @@ from workloads.append_log import AppendLog
 from workloads.history.schema import TABLES
 from workloads.history.segments import read, segments
 from workloads.values import make_topic
-from workloads.workload import PROBE, PRODUCER, Topic, WorkerSpec, Workload
+from workloads.workload import PROBE, PRODUCER, Topic, WorkerSpec, Workload, client_library
 
 MOST = 12
 """Cells of one run. Each has a client process, and two cores have to serve them and the brokers."""
@@ -178,7 +178,7 @@ class SideBySide(Workload):
             WorkerSpec(
                 role=PRODUCER,
                 process=process,
-                library=cell.library,
+                library=client_library(cell),
                 options={
                     "acks": cell.acks,
                     "idempotence": cell.idempotent,

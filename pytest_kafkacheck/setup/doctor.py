@@ -21,7 +21,7 @@ from pytest_kafkacheck.cluster.docker.images import agent_image, archived_image,
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.capabilities import missing_capabilities
-from pytest_kafkacheck.setup.java import MINIMUM, find_java, release
+from workloads.java_runtime import MINIMUM, find_java, release
 
 State = Literal["ok", "missing", "without"]
 

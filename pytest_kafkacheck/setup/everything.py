@@ -8,15 +8,19 @@ from contextlib import closing
 
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.images import image_for
+from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
 from pytest_kafkacheck.setup.engine import ensure_engine
 from pytest_kafkacheck.setup.image_build import ensure_image
 from pytest_kafkacheck.setup.java import ensure_java, ensure_quick_start
+from pytest_kafkacheck.setup.java_clients import ensure_java_client
+from workloads.clients.java.releases import DEFAULT_RELEASE
 
 
 def ensure_all(say: Say, *, versions: Sequence[str]) -> None:
-    """Ensure Java for Spark, a Docker engine that answers, and images of Kafka versions. Every step is idempotent.
+    """Ensure Java, a Docker engine that answers, images of Kafka versions, and the Java client that is the default.
+    Every step is idempotent.
 
     An archive of classes takes 10 to 30 s of one core. Two threads make them while the next image is built, which
     mostly waits for downloads. `say` gets one line for each. Raises InfrastructureError, whose message says what was
@@ -30,8 +34,17 @@ def ensure_all(say: Say, *, versions: Sequence[str]) -> None:
             for version in versions:
                 ensure_image(client, version, say)
                 archives.append(pool.submit(_ensure_class_archives, version, say))
+        archives.append(pool.submit(_ensure_default_client, say))
     for archive in archives:
         archive.result()
+
+
+def _ensure_default_client(say: Say) -> None:
+    """Most workloads do without it."""
+    try:
+        ensure_java_client(DEFAULT_RELEASE, say)
+    except InfrastructureError as error:
+        say(f"Java client {DEFAULT_RELEASE}: missing, and library='java' cannot be used: {error}")
 
 
 def _ensure_class_archives(version: str, say: Say) -> None:

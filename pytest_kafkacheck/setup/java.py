@@ -3,39 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.setup import debian
-
-MINIMUM = 17
-
-
-def find_java(*, minimum: int = MINIMUM) -> Path | None:
-    """The first ``java`` program that is new enough: that of JAVA_HOME, then that on PATH."""
-    named = os.environ.get("JAVA_HOME")
-    on_path = shutil.which("java")
-    for java in (
-        Path(named) / "bin" / "java" if named else None,
-        Path(on_path).resolve() if on_path else None,
-    ):
-        if java is not None and (release(java) or 0) >= minimum:
-            return java
-    return None
-
-
-def release(java: Path) -> int | None:
-    """Feature release of a java program, such as 17; None when the file is not a java program."""
-    try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(found[1]) if found else None
+from workloads.java_runtime import MINIMUM, find_java, release
 
 
 def ensure_java(say: Say) -> Path:

@@ -21,8 +21,8 @@ from analyzers.spark.internals.quick_start import (
     make_quick_start,
 )
 from analyzers.spark.settings import Size, java_options
-from pytest_kafkacheck.setup.java import find_java
 from tests.support.real_cluster import wait_until
+from workloads.java_runtime import find_java
 
 ROOT = Path(__file__).parents[2]
 

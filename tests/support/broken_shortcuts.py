@@ -14,7 +14,7 @@ from analyzers.judge.analyze import analyze
 from analyzers.spark import session
 from analyzers.spark.internals import jvm, kept_plans, quick_start, shortcut, tuning
 from analyzers.spark.settings import INTERPRETED
-from pytest_kafkacheck.setup.java import find_java
+from workloads.java_runtime import find_java
 
 
 def fails(*_: Any, **__: Any) -> Any:

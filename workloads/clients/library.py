@@ -1,8 +1,9 @@
 """Client libraries by name. Roles get their clients here, so another library is one file and no role changes.
 
 A library is a module in `workloads.clients.libraries` that binds ``LIBRARY``, a `Library`. The module's name is the
-library's, with ``-`` for ``_``. `kafka_python` is the one to copy. A name such as ``command:java -jar client.jar`` is
-a client process in any language (`workloads.clients.command`, docs/client_protocol.md).
+library's, with ``-`` for ``_``. `kafka_python` is the one to copy. ``java`` and ``java-3.7.2`` are Apache Kafka's own
+client (`workloads.clients.java`). A name such as ``command:./client`` is a client process in any language
+(`workloads.clients.command`, docs/client_protocol.md), and so is the Java client.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from workloads.clients import libraries
+from workloads.clients.java import releases
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 
@@ -130,12 +132,36 @@ class Library(Protocol):
 
 @cache
 def library_names() -> tuple[str, ...]:
-    return tuple(sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(libraries.__path__)))
+    python = (each.name.replace("_", "-") for each in pkgutil.iter_modules(libraries.__path__))
+    return tuple(sorted((*python, releases.JAVA)))
+
+
+def is_command(name: str) -> bool:
+    """Whether its clients are processes that speak the client protocol."""
+    return name.startswith(PREFIX) or releases.is_java(name)
 
 
 def is_library(name: Any) -> bool:
     """Whether it is the name of a library, or of a command."""
-    return isinstance(name, str) and (name.startswith(PREFIX) or name in library_names())
+    return isinstance(name, str) and (is_command(name) or name in library_names())
+
+
+def versioned(name: str, version: str | None) -> str:
+    """The name of that release of a library: ("java", "3.7.2") is "java-3.7.2". None: `name` itself says which.
+
+    Raises ValueError for a library that has no releases to choose from.
+    """
+    if version is None:
+        return name
+    if name != releases.JAVA:
+        raise ValueError(
+            f"client_version={version!r} with library={name!r}: only library={releases.JAVA!r} has releases to "
+            f"choose from"
+        )
+    try:
+        return f"{name}-{releases.checked(version)}"
+    except ValueError as error:
+        raise ValueError(f"client_version={error}") from None
 
 
 def check_library(name: str) -> None:
@@ -145,6 +171,12 @@ def check_library(name: str) -> None:
     """
     if name.startswith(PREFIX):
         words(name)
+        return
+    if releases.is_java(name):
+        try:
+            releases.release_in(name)
+        except ValueError as error:
+            raise ValueError(f"client library {name!r}: {error}") from None
         return
     if name not in library_names():
         raise ValueError(
@@ -161,7 +193,7 @@ def check_library(name: str) -> None:
 def library(name: str, *, log: Path | None = None) -> Library:
     """Raises ValueError as `check_library` does. log: for what a command writes to its standard error."""
     check_library(name)
-    if name.startswith(PREFIX):
+    if is_command(name):
         return cast(
             Library,
             importlib.import_module("workloads.clients.command.library").CommandLibrary(name, log=log),
@@ -170,7 +202,11 @@ def library(name: str, *, log: Path | None = None) -> Library:
 
 
 def words(name: str) -> list[str]:
-    """The words of the command in a library's name. Raises ValueError for no command."""
+    """The command that a library's name means. Raises ValueError for no command, and for a Java client that is not on
+    this machine."""
+    if releases.is_java(name):
+        program = importlib.import_module("workloads.clients.java.program")
+        return cast(list[str], program.command(releases.release_in(name)))
     try:
         found = shlex.split(name.removeprefix(PREFIX))
     except ValueError as error:

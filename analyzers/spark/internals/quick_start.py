@@ -31,6 +31,8 @@ from pyspark.sql import SparkSession
 from analyzers.spark.internals import jvm
 from analyzers.spark.internals.shortcut import Shortcut, is_plain
 from analyzers.spark.settings import core_settings, java_options, sql_settings
+from workloads.java_runtime import build_of
+from workloads.user_cache import user_cache
 
 QUICK_START = Shortcut("quick start")
 
@@ -251,13 +253,8 @@ def is_unavailable() -> bool:
 
 def _folder(java: Path) -> Path:
     """This user's folder for that Java and this Spark."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = java.resolve().parent.parent
-    # Every Java describes its build in this file. Without it, the program's time of change identifies the build.
-    release = home / "release"
-    build = release.read_text() if release.is_file() else str(java.stat().st_mtime_ns)
-    parts = [REVISION, str(home), build, pyspark.__version__, pyspark.__file__]
-    return cache / "kafkacheck" / "spark" / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    parts = [REVISION, build_of(java), pyspark.__version__, pyspark.__file__]
+    return user_cache() / "spark" / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def _jars() -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.kafka.former_values import FormerValue, Key, Value
+from workloads.user_cache import user_cache
 
 
 class ValueRegister:
@@ -79,7 +79,7 @@ class RegisterFile:
 
     def __init__(self, kind: str, cluster: str, *, cache: Path | None = None) -> None:
         name = hashlib.sha256(cluster.encode()).hexdigest()[:16]
-        self.path = (cache or _cache()) / kind / f"{name}.jsonl"
+        self.path = (cache or user_cache()) / kind / f"{name}.jsonl"
 
     def append(self, row: Mapping[str, Any]) -> None:
         if not self.path.exists():
@@ -103,7 +103,3 @@ class RegisterFile:
             for file in self.path.parent.glob("*.jsonl"):
                 if time.time() - file.stat().st_mtime > KEPT:
                     file.unlink(missing_ok=True)
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafkacheck"

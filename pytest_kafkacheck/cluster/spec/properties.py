@@ -12,7 +12,6 @@ import os
 import secrets
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from pytest_kafkacheck.cluster.spec.member import (
     CONTROL_PLANE,
@@ -28,6 +27,7 @@ from pytest_kafkacheck.cluster.spec.member import (
 from pytest_kafkacheck.cluster.spec.security import Identity, security_properties
 from pytest_kafkacheck.cluster.spec.settings import known
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from workloads.user_cache import user_cache
 
 DATA = "/k/data"
 
@@ -203,7 +203,7 @@ class Checkpoint:
 
     def __init__(self, image: str, arguments: Sequence[str]) -> None:
         digest = hashlib.sha256("\0".join([image, *arguments]).encode()).hexdigest()[:24]
-        self._path = _cache() / f"checkpoint-{digest}"
+        self._path = user_cache() / f"checkpoint-{digest}"
 
     def read(self) -> bytes | None:
         """The content, or None when it is not cached."""
@@ -221,7 +221,3 @@ class Checkpoint:
             os.replace(file.name, self._path)
         except OSError:
             return
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafkacheck"

@@ -41,6 +41,7 @@ class CommandConsumer:
         self._epochs: dict[Log, int] = {}
         self._refusals: Counter[Log] = Counter()
         self._truncated: list[LostPosition] = []
+        self._ends: dict[Log, ReportedEnd] = {}
         self._open(process)
 
     @property
@@ -60,14 +61,16 @@ class CommandConsumer:
                 self._reopen(process)
             time.sleep(min(PAUSE, timeout))
             return []
-        polled, positions, lost = process.understood(
+        polled, positions, lost, ends = process.understood(
             "poll",
             lambda: (
                 messages.parse_records(answer),
                 messages.parse_positions(answer),
                 messages.parse_lost(answer),
+                messages.parse_ends(answer),
             ),
         )
+        self._ends |= ends
         for each in polled:
             if each.log not in self._wanted:
                 raise process.fail(f"returned a record of {each.log[0]}-{each.log[1]}, which is not polled")
@@ -111,8 +114,8 @@ class CommandConsumer:
         return self._epochs.get(log, -1)
 
     def reported_end(self, log: Log, *, since: int) -> ReportedEnd | None:
-        # The protocol has no ends of logs.
-        raise NotImplementedError
+        end = self._ends.get(log)
+        return end if end is not None and end.asked >= since else None
 
     def close(self) -> None:
         process, self._process = self._process, None

@@ -6,7 +6,15 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from workloads.clients.protocol import Acknowledgement, Delivered, Log, LostPosition, Polled, ShareProgress
+from workloads.clients.protocol import (
+    Acknowledgement,
+    Delivered,
+    Log,
+    LostPosition,
+    Polled,
+    ReportedEnd,
+    ShareProgress,
+)
 from workloads.keys import Keyed, from_wire, to_wire
 
 T = TypeVar("T")
@@ -25,6 +33,7 @@ CAPABILITIES: Mapping[str, str] = {
     "read-committed": "reads with isolation.level=read_committed",
     "leader-epochs": "returns the leader epoch of each record",
     "rack": "reads from a replica in its client.rack",
+    "reported-ends": "returns the end of a log as a broker reported it",
     "transactions": "sends in transactions, and adds offsets of groups to them",
     "group-classic": "joins groups with the classic protocol",
     "group-consumer": "joins groups with the protocol of KIP-848",
@@ -189,6 +198,15 @@ def parse_lost(answer: Mapping[str, Any]) -> list[LostPosition]:
         LostPosition(_log(each), _of(int, each["position"]), _optional(int, each.get("divergence")))
         for each in answer.get("lost", ())
     ]
+
+
+def parse_ends(answer: Mapping[str, Any]) -> dict[Log, ReportedEnd]:
+    return {
+        _log(each): ReportedEnd(
+            _of(int, each["node"]), asked=_of(int, each["asked"]), offset=_of(int, each["offset"])
+        )
+        for each in answer.get("ends", ())
+    }
 
 
 def parse_moves(answer: Mapping[str, Any]) -> list[Moved]:

@@ -88,9 +88,7 @@ class ConfluentKafka:
         configuration("", settings)
 
     def share(self, **_: Any) -> ShareConsumer:
-        raise ValueError(
-            "confluent-kafka has no share groups here; use a client process that has, see docs/client_protocol.md"
-        )
+        raise ValueError("confluent-kafka has no share groups here; use library='java'")
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)

@@ -90,9 +90,7 @@ class KafkaPython:
         member_settings("", settings)
 
     def share(self, **_: Any) -> ShareConsumer:
-        raise ValueError(
-            "kafka-python has no share groups here; use a client process that has, see docs/client_protocol.md"
-        )
+        raise ValueError("kafka-python has no share groups here; use library='java'")
 
     def check_producer_setting(self, name: str) -> None:
         check_setting(name)

@@ -1,6 +1,7 @@
 package kafkacheck.client;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.grack.nanojson.JsonObject;
+import java.util.Locale;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.protocol.Errors;
 
@@ -8,14 +9,14 @@ import org.apache.kafka.common.protocol.Errors;
 final class Failure extends Exception {
     private static final long serialVersionUID = 1;
 
-    private final transient ObjectNode error;
+    private final transient JsonObject error;
 
     Failure(String name, String message) {
         this(of(name, message));
     }
 
-    Failure(ObjectNode error) {
-        super(error.path("name").asText());
+    Failure(JsonObject error) {
+        super(error.getString("name"));
         this.error = error;
     }
 
@@ -23,16 +24,27 @@ final class Failure extends Exception {
         return new Failure("INVALID_REQUEST", "unknown request " + request);
     }
 
-    ObjectNode error() {
+    static Failure wrongState(String what) {
+        return new Failure("INVALID_STATE", "the client is a " + what);
+    }
+
+    JsonObject error() {
         return error;
     }
 
-    static ObjectNode of(String name, String message) {
-        return Json.object().put("name", name).put("message", message);
+    static JsonObject of(String name, String message) {
+        JsonObject error = new JsonObject();
+        error.put("name", name);
+        if (message != null) {
+            error.put("message", message);
+        }
+        return error;
     }
 
-    static ObjectNode of(Throwable cause) {
-        return of(name(cause), cause.getMessage()).put("retriable", cause instanceof RetriableException);
+    static JsonObject of(Throwable cause) {
+        JsonObject error = of(name(cause), cause.getMessage());
+        error.put("retriable", cause instanceof RetriableException);
+        return error;
     }
 
     /** Kafka's name of the error; for those without, the name of the class in the same form. */
@@ -44,6 +56,6 @@ final class Failure extends Exception {
         return cause.getClass().getSimpleName()
                 .replaceFirst("Exception$", "")
                 .replaceAll("([a-z])([A-Z])", "$1_$2")
-                .toUpperCase();
+                .toUpperCase(Locale.ROOT);
     }
 }

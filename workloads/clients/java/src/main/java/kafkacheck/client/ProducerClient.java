@@ -1,7 +1,6 @@
 package kafkacheck.client;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.grack.nanojson.JsonObject;
 import java.time.Duration;
 import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
@@ -24,14 +23,14 @@ final class ProducerClient implements Client {
     }
 
     /** Throws what the library throws when no broker answers within max.block.ms. */
-    static ProducerClient open(JsonNode request, Output output) {
+    static ProducerClient open(JsonObject request, Output output) {
         KafkaProducer<byte[], byte[]> producer =
                 new KafkaProducer<>(Json.config(request), new ByteArraySerializer(), new ByteArraySerializer());
         try {
-            if (request.get("role").asText().equals("transactional")) {
+            if (request.getString("role").equals("transactional")) {
                 producer.initTransactions();
             } else {
-                request.path("topics").forEach(topic -> producer.partitionsFor(topic.asText()));
+                request.getArray("topics").forEach(topic -> producer.partitionsFor((String) topic));
             }
             return new ProducerClient(producer, output);
         } catch (RuntimeException e) {
@@ -40,17 +39,17 @@ final class ProducerClient implements Client {
         }
     }
 
-    void send(JsonNode record) {
-        long number = record.get("n").asLong();
+    void send(JsonObject record) {
+        long number = record.getLong("n");
         try {
             producer.send(
                     new ProducerRecord<>(
-                            record.get("topic").asText(),
-                            record.get("partition").asInt(),
+                            record.getString("topic"),
+                            record.getInt("partition"),
                             null,
-                            Json.bytes(record.get("key")),
-                            Json.bytes(record.get("value")),
-                            Json.headers(record.path("headers"))),
+                            Json.bytes(record.getString("key")),
+                            Json.bytes(record.getString("value")),
+                            Json.headers(record.getArray("headers"))),
                     (metadata, error) -> completed(number, metadata, error));
         } catch (RuntimeException e) {
             completed(number, null, e);
@@ -59,13 +58,14 @@ final class ProducerClient implements Client {
 
     /** The producer's own thread calls this for a record that it may have sent; send() itself for one that it refuses. */
     private void completed(long number, RecordMetadata metadata, Exception error) {
-        ObjectNode completion = Json.object().put("n", number);
+        JsonObject completion = new JsonObject();
+        completion.put("n", number);
         if (error != null) {
-            ObjectNode described = Failure.of(error);
+            JsonObject described = Failure.of(error);
             if (Thread.currentThread() == main) {
                 described.put("sent", false);
             }
-            completion.set("error", described);
+            completion.put("error", described);
         } else if (metadata.hasOffset()) {
             completion.put("offset", metadata.offset());
         }
@@ -73,39 +73,36 @@ final class ProducerClient implements Client {
     }
 
     @Override
-    public ObjectNode answer(String what, JsonNode request) throws Failure {
+    public JsonObject answer(String what, JsonObject request) throws Failure {
         switch (what) {
             case "begin" -> producer.beginTransaction();
             case "add-offsets" -> addOffsets(request);
             case "end" -> end(request);
-            case "poll", "seek", "only", "commit", "acknowledge", "progress" ->
-                throw new Failure("INVALID_STATE", "the client is a producer");
-            default -> throw Failure.unknown(what);
+            default -> throw Main.isRequest(what) ? Failure.wrongState("producer") : Failure.unknown(what);
         }
-        return Json.object();
+        return new JsonObject();
     }
 
     // 4.3 deprecates this constructor, and earlier releases have no other one.
     @SuppressWarnings("removal")
-    private void addOffsets(JsonNode request) {
-        JsonNode membership = request.get("membership");
-        JsonNode instance = membership.path("instance");
+    private void addOffsets(JsonObject request) {
+        JsonObject membership = request.getObject("membership");
         producer.sendOffsetsToTransaction(
-                Json.offsets(request.get("offsets")),
+                Json.offsets(request.getArray("offsets")),
                 new ConsumerGroupMetadata(
-                        membership.get("group").asText(),
-                        membership.get("generation").asInt(),
-                        membership.get("member").asText(),
-                        instance.isTextual() ? Optional.of(instance.asText()) : Optional.empty()));
+                        membership.getString("group"),
+                        membership.getInt("generation"),
+                        membership.getString("member"),
+                        Optional.ofNullable(membership.getString("instance"))));
     }
 
-    private void end(JsonNode request) throws Failure {
+    private void end(JsonObject request) throws Failure {
         long deadline = System.nanoTime() + Json.timeout(request).toNanos();
-        boolean isCommit = request.get("outcome").asText().equals("commit");
+        boolean isCommit = request.getString("outcome").equals("commit");
         try {
             repeat(isCommit ? producer::commitTransaction : producer::abortTransaction, deadline);
         } catch (KafkaException e) {
-            ObjectNode error = Failure.of(e);
+            JsonObject error = Failure.of(e);
             if (isCommit && !(e instanceof TimeoutException)) {
                 error.put("aborted", aborts(deadline));
             }
@@ -138,8 +135,8 @@ final class ProducerClient implements Client {
     }
 
     @Override
-    public ObjectNode close(Duration timeout) {
+    public JsonObject close(Duration timeout) {
         producer.close(timeout);
-        return Json.object();
+        return new JsonObject();
     }
 }

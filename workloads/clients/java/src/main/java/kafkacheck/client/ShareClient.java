@@ -1,15 +1,13 @@
 package kafkacheck.client;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.grack.nanojson.JsonArray;
+import com.grack.nanojson.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -25,7 +23,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
-import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.ConfigResource;
@@ -53,14 +50,14 @@ final class ShareClient implements Client {
         this.consumer = new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
-    static ShareClient open(JsonNode request) throws Failure {
+    static ShareClient open(JsonObject request) throws Failure {
         Map<String, Object> config = Json.config(request);
         config.put("share.acknowledgement.mode", "explicit");
         ShareClient client = new ShareClient(config);
         try {
-            client.setGroupConfig(request.path("group_config"), Json.timeout(request));
+            client.setGroupConfig(request.getObject("group_config", new JsonObject()), Json.timeout(request));
             List<String> topics = new ArrayList<>();
-            request.path("topics").forEach(topic -> topics.add(topic.asText()));
+            request.getArray("topics").forEach(topic -> topics.add((String) topic));
             client.consumer.subscribe(topics);
             return client;
         } catch (RuntimeException | Failure e) {
@@ -69,10 +66,10 @@ final class ShareClient implements Client {
         }
     }
 
-    private void setGroupConfig(JsonNode settings, Duration timeout) throws Failure {
+    private void setGroupConfig(JsonObject settings, Duration timeout) throws Failure {
         List<AlterConfigOp> changes = new ArrayList<>();
-        settings.properties().forEach(each -> changes.add(new AlterConfigOp(
-                new ConfigEntry(each.getKey(), each.getValue().asText()), AlterConfigOp.OpType.SET)));
+        settings.forEach((name, value) ->
+                changes.add(new AlterConfigOp(new ConfigEntry(name, (String) value), AlterConfigOp.OpType.SET)));
         if (!changes.isEmpty()) {
             try {
                 await(admin().incrementalAlterConfigs(Map.of(groupResource(), changes)).all(), timeout);
@@ -87,46 +84,50 @@ final class ShareClient implements Client {
     }
 
     @Override
-    public ObjectNode answer(String what, JsonNode request) throws Failure {
+    public JsonObject answer(String what, JsonObject request) throws Failure {
         return switch (what) {
             case "poll" -> poll(Json.timeout(request));
-            case "acknowledge" -> acknowledge(request.path("records"));
+            case "acknowledge" -> acknowledge(request.getArray("records", new JsonArray()));
             case "commit" -> commit(Json.timeout(request));
             case "progress" -> progress(Json.timeout(request));
-            case "seek", "only", "begin", "add-offsets", "end" ->
-                throw new Failure("INVALID_STATE", "the client is a consumer of a share group");
-            default -> throw Failure.unknown(what);
+            default -> throw Main.isRequest(what)
+                    ? Failure.wrongState("consumer of a share group")
+                    : Failure.unknown(what);
         };
     }
 
-    private ObjectNode poll(Duration timeout) {
+    private JsonObject poll(Duration timeout) {
         ConsumerRecords<byte[], byte[]> polled = consumer.poll(timeout);
         held.clear();
-        ObjectNode answer = Json.object();
-        ArrayNode records = answer.putArray("records");
+        JsonArray records = new JsonArray();
         for (ConsumerRecord<byte[], byte[]> each : polled) {
             held.computeIfAbsent(new TopicPartition(each.topic(), each.partition()), log -> new HashMap<>())
                     .put(each.offset(), each);
-            ObjectNode node = Json.put(records.addObject(), each);
+            JsonObject node = Json.of(each);
             each.deliveryCount().ifPresent(count -> node.put("deliveries", count.intValue()));
+            records.add(node);
         }
+        JsonObject answer = new JsonObject();
+        answer.put("records", records);
         consumer.acquisitionLockTimeoutMs().ifPresent(lock -> answer.put("lock_ms", lock));
         return answer;
     }
 
     /** All of them or, where one is refused, none. */
-    private ObjectNode acknowledge(JsonNode records) throws Failure {
+    private JsonObject acknowledge(JsonArray records) throws Failure {
         Map<ConsumerRecord<byte[], byte[]>, AcknowledgeType> known = new HashMap<>();
-        for (JsonNode each : records) {
+        for (int at = 0; at < records.size(); at++) {
+            JsonObject each = records.getObject(at);
             TopicPartition log = Json.partition(each);
-            ConsumerRecord<byte[], byte[]> record = held.getOrDefault(log, Map.of()).get(each.path("offset").asLong());
+            long offset = each.getLong("offset", -1);
+            ConsumerRecord<byte[], byte[]> record = held.getOrDefault(log, Map.of()).get(offset);
             if (record == null) {
-                throw new Failure("INVALID_STATE", log + " at " + each.path("offset") + " is not of the last poll");
+                throw new Failure("INVALID_STATE", log + " at " + offset + " is not of the last poll");
             }
-            known.put(record, type(each.path("type").asText()));
+            known.put(record, type(each.getString("type", "")));
         }
         known.forEach(consumer::acknowledge);
-        return Json.object();
+        return new JsonObject();
     }
 
     private static AcknowledgeType type(String name) throws Failure {
@@ -136,34 +137,43 @@ final class ShareClient implements Client {
         return AcknowledgeType.valueOf(name.toUpperCase(Locale.ROOT));
     }
 
-    private ObjectNode commit(Duration timeout) {
-        ObjectNode answer = Json.object();
-        ArrayNode nodes = answer.putArray("partitions");
-        for (Map.Entry<TopicIdPartition, Optional<KafkaException>> each : consumer.commitSync(timeout).entrySet()) {
-            ObjectNode node = Json.of(each.getKey().topicPartition());
-            each.getValue().ifPresent(error -> node.set("error", Failure.of(error)));
+    private JsonObject commit(Duration timeout) {
+        JsonArray nodes = new JsonArray();
+        consumer.commitSync(timeout).forEach((partition, failed) -> {
+            JsonObject node = Json.of(partition.topicPartition());
+            failed.ifPresent(error -> node.put("error", Failure.of(error)));
             nodes.add(node);
-        }
+        });
+        return partitions(nodes);
+    }
+
+    private static JsonObject partitions(JsonArray nodes) {
+        JsonObject answer = new JsonObject();
+        answer.put("partitions", nodes);
         return answer;
     }
 
     /** How far the group has got, as its coordinator reports it. */
-    private ObjectNode progress(Duration timeout) throws Failure {
+    private JsonObject progress(Duration timeout) throws Failure {
         Map<TopicPartition, SharePartitionOffsetInfo> found = await(
                 admin().listShareGroupOffsets(Map.of(group, new ListShareGroupOffsetsSpec()))
                         .partitionsToOffsetInfo(group),
                 timeout);
-        ObjectNode answer = Json.object();
-        ArrayNode nodes = answer.putArray("partitions");
+        JsonArray nodes = new JsonArray();
         found.forEach((log, info) -> {
             if (info != null) {
-                ObjectNode node = Json.of(log).put("start", info.startOffset());
+                JsonObject node = Json.of(log);
+                node.put("start", info.startOffset());
                 info.lag().ifPresent(lag -> node.put("lag", lag));
                 nodes.add(node);
             }
         });
+        JsonObject answer = partitions(nodes);
         String limit = limit(timeout);
-        return limit == null ? answer : answer.put("delivery_limit", Integer.parseInt(limit));
+        if (limit != null) {
+            answer.put("delivery_limit", Integer.parseInt(limit));
+        }
+        return answer;
     }
 
     /** Brokers before 4.3 have no limit of a group: that of the brokers holds. */
@@ -196,7 +206,9 @@ final class ShareClient implements Client {
         } catch (ExecutionException e) {
             throw e.getCause() instanceof RuntimeException cause ? cause : new KafkaException(e.getCause());
         } catch (TimeoutException e) {
-            throw new Failure(Failure.of("REQUEST_TIMED_OUT", "no answer within " + timeout).put("retriable", true));
+            JsonObject error = Failure.of("REQUEST_TIMED_OUT", "no answer within " + timeout);
+            error.put("retriable", true);
+            throw new Failure(error);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new Failure("INTERRUPTED", "interrupted");
@@ -204,7 +216,7 @@ final class ShareClient implements Client {
     }
 
     @Override
-    public ObjectNode close(Duration timeout) {
+    public JsonObject close(Duration timeout) {
         try {
             consumer.close(timeout);
         } finally {
@@ -212,6 +224,6 @@ final class ShareClient implements Client {
                 admin.close(timeout);
             }
         }
-        return Json.object();
+        return new JsonObject();
     }
 }
