@@ -50,10 +50,7 @@ from workloads.roles.context import WorkerContext
 from workloads.roles.producer import produce
 from workloads.workload import WorkerSpec
 
-JAVA = "command:java -jar examples/java_client/target/client.jar"
-CLIENTS = ("kafka-python", "confluent-kafka", JAVA)
-NAMES = {JAVA: "command: (Java client of examples)"}
-"""Of clients in the table, where they differ."""
+CLIENTS = ("kafka-python", "confluent-kafka", "java")
 
 WEDGED = "producer replaced"
 """Not an anomaly of a verdict: kafkacheck replaces a producer that has a problem, so that the run goes on."""
@@ -154,7 +151,7 @@ def main() -> int:
         for _ in range(options.tries):
             for library in options.client or CLIENTS:
                 for trap in [each for each in TRAPS if not options.control or "duplicate" in each.shown]:
-                    name = f"{NAMES.get(library, library)}{', idempotence off' if options.control else ''}"
+                    name = f"{library}{', idempotence off' if options.control else ''}"
                     try:
                         verdict, found = run_it(harness, library, trap, idempotence=not options.control)
                     except KafkacheckError as error:

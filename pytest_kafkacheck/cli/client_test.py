@@ -35,7 +35,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "command_line",
         metavar="-- COMMAND",
         nargs="+",
-        help="starts the client, such as: -- java -jar client.jar",
+        help="starts the client, such as: -- ./client",
     )
 
 
@@ -99,7 +99,7 @@ COMMAND = Command(
     add_options=_add_options,
     run=_run,
     examples=(
-        "kafkacheck client-test -- java -jar client.jar",
+        "kafkacheck client-test -- ./client",
         "kafkacheck client-test --bootstrap localhost:9092 --log client.log -- ./client",
     ),
 )

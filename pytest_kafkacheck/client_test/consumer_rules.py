@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from pytest_kafkacheck.client_test.bench import Bench, Rule, expect
@@ -79,6 +80,27 @@ def _epochs(bench: Bench) -> None:
     )
 
 
+def _reported_ends(bench: Bench) -> None:
+    topic = bench.topic(1)
+    bench.write(topic, 0, 5)
+    one = bench.consumer(topic, {0: 0})
+    one.poll_until(lambda records, _: len(records) >= 5, "5 records")
+    bench.write(topic, 0, 3)
+    written = time.monotonic_ns()
+    ends: list[dict[str, Any]] = []
+
+    def is_told(_: object, answer: dict[str, Any]) -> bool:
+        ends.extend(each for each in answer.get("ends", []) if each["asked"] >= written)
+        return bool(ends)
+
+    one.poll_until(is_told, "the end of the log, asked for after the last write")
+    found = (ends[0]["topic"], ends[0]["partition"], ends[0]["offset"])
+    expect(found == (topic, 0, 8), f"it reported {ends[0]}; expected the end of {topic}-0, offset 8")
+    expect(
+        type(ends[0]["node"]) is int, f"the node of its end is {ends[0]['node']!r}; expected a broker's id"
+    )
+
+
 def _headers(bench: Bench) -> None:
     topic = bench.topic(1)
     one = bench.producer(topic)
@@ -104,6 +126,8 @@ RULES = (
          test=_out_of_range, needs=NEEDS),
     Rule(name="leader-epochs", says="records have the leader epoch of their batch", test=_epochs,
          needs=(*NEEDS, "leader-epochs")),
+    Rule(name="reported-ends", says="the ends that it reports are not older than it says", test=_reported_ends,
+         needs=(*NEEDS, "reported-ends")),
     Rule(name="read-headers", says="headers, keys and missing values are returned", test=_headers,
          needs=(*NEEDS, "headers")),
 )  # fmt: skip

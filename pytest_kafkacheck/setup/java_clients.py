@@ -139,8 +139,8 @@ def _by_maven(release: str, folder: Path) -> None:
         except InfrastructureError as error:
             log.debug("%s", error)
             raise InfrastructureError(
-                f"Maven could not get kafka-clients {release}: either there is no such release, or Maven's repository "
-                f"is not reachable from here. To take it from elsewhere: kafkacheck setup --clients {release} "
-                f"--clients-from FOLDER"
+                f"Maven could not get kafka-clients {release}: either there is no such release, or Maven's "
+                f"repository is not reachable from here. To take it from elsewhere: kafkacheck setup --clients "
+                f"{release} --clients-from FOLDER"
             ) from error
         _copy(release, jars, folder)

@@ -1,4 +1,4 @@
-"""Apache Kafka's Java clients, by the example of a client process, on real brokers."""
+"""Apache Kafka's Java client on real brokers."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from tests.support.real_cluster import own, wait_until
 from workloads.append_log import AppendLog
 from workloads.clients.connection import ask
 from workloads.clients.coordination import coordinator
+from workloads.clients.java.releases import DEFAULT_RELEASE
 from workloads.clients.library import library
 from workloads.copying import Copy
 from workloads.groups import Groups
@@ -60,7 +61,7 @@ def test_acknowledged_writes_survive_the_end_of_a_leader(kafkacheck: Callable[[E
     run.assert_valid()
     assert run.verdict.exercised.acks > 300
     environment = json.loads((run.path / "environment.json").read_text())
-    assert environment["clients"] == {workload.library: "org.apache.kafka:kafka-clients 4.3.0"}
+    assert environment["clients"] == {workload.library: f"org.apache.kafka:kafka-clients {DEFAULT_RELEASE}"}
 
 
 @pytest.mark.nightly

@@ -29,7 +29,7 @@ CLUSTER = ClusterSpec(version="4.3.0")
 def needed(name: str) -> dict[str, Any]:
     """The settings without which there is no such workload."""
     if name == "queue":
-        return {"library": java_library()}
+        java_library()  # which is its default
     return {"command": [sys.executable, str(COPIER), *PLACES]} if name == "pipeline" else {}
 
 

@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Any
 
 CAPABILITIES = [
-    "producer", "idempotence", "headers", "consumer", "read-committed", "leader-epochs", "transactions",
-    "group-classic", "assignor-range", "static-members", "share-groups",
+    "producer", "idempotence", "headers", "consumer", "read-committed", "leader-epochs",
+    "reported-ends", "transactions", "group-classic", "assignor-range", "static-members", "share-groups",
 ]  # fmt: skip
 
 FLAWS = (
     "wrong-version", "no-hello", "garbage-hello", "garbage", "out-of-turn", "unasked", "dies", "silent",
     "no-position", "acks-twice", "foreign-record", "unknown-error", "ignores-seek", "never-acks", "closes-output",
     "accepts-everything", "no-fence", "shares-locks", "loses-released", "no-lag", "acknowledges-anything",
+    "stale-end",
 )  # fmt: skip
 
 FREE = ("free", 0, "", 0)
@@ -221,6 +222,7 @@ class Client:
             raise Problem("INVALID_STATE", message="no consumer is open")
         if self._role == "member":
             self._rejoin()
+        asked = time.monotonic_ns()
         committed = self._config.get("isolation.level") == "read_committed"
         records, lost = [], []
         for (topic, partition), position in sorted(self._positions.items()):
@@ -240,13 +242,26 @@ class Client:
             self._positions[topic, partition] = behind
         if self.flaw == "foreign-record":
             records.append({"topic": "other-1", "partition": 0, "offset": 0, "value": None})
-        answer = {"records": records, "positions": self._listed(), "lost": lost}
+        answer = {"records": records, "positions": self._listed(), "lost": lost, "ends": self._ends(asked)}
         if self.flaw == "no-position":
             del answer["positions"]
         if self._role == "member":
             events, self._events = self._events, []
             answer |= {"events": events, "member": self._member, "generation": self._generation}
         return answer
+
+    def _ends(self, asked: int) -> list[dict[str, Any]]:
+        stale = 3 if self.flaw == "stale-end" else 0
+        return [
+            {
+                "topic": topic,
+                "partition": partition,
+                "offset": max(self._logs.end(topic, partition) - stale, 0),
+                "node": 1,
+                "asked": asked,
+            }
+            for topic, partition in self._positions
+        ]
 
     def seek(self, topic: str, partition: int, offset: int) -> dict[str, Any]:
         if self.flaw != "ignores-seek":

@@ -1,25 +1,22 @@
-"""The client of Apache Kafka's Java library in examples/java_client, as a client library of workloads."""
+"""Apache Kafka's Java client, where this machine has it."""
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
-
 import pytest
 
-JAR = Path(__file__).resolve().parents[2] / "examples" / "java_client" / "target" / "client.jar"
-
-JAVA = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m", "-jar", str(JAR)]
-"""Starts in half the processor time that the defaults take, and up to ten of them run at the same time."""
+from workloads.clients.java import program
+from workloads.clients.java.releases import DEFAULT_RELEASE, JAVA
 
 
-def java_command() -> list[str]:
-    """Skips the test where the client is not built."""
-    if not JAR.exists():
-        pytest.skip("the Java client is not built: make java-client")
-    return JAVA
+def java_command(release: str = DEFAULT_RELEASE) -> list[str]:
+    """Skips the test where that release is not on this machine."""
+    try:
+        return program.command(release)
+    except program.NoJavaClient as error:
+        pytest.skip(str(error))
 
 
-def java_library() -> str:
-    """As `AppendLog.library` has it."""
-    return f"command:{shlex.join(java_command())}"
+def java_library(release: str = DEFAULT_RELEASE) -> str:
+    """As `AppendLog.library` has it. Skips as `java_command`."""
+    java_command(release)
+    return f"{JAVA}-{release}"

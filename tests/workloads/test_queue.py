@@ -28,7 +28,7 @@ from workloads.payload import encode
 from workloads.queue import Queue
 from workloads.roles.share_group import QueueAudit, Sharing, consume
 
-CLIENT = "command:java -jar client.jar"
+CLIENT = "command:./client"
 SHARE = {"batch": 10, "lock": 2.0, "auto_offset_reset": "latest"}
 LOG, OTHER, ADDED, EMPTY = (("queued-r", partition) for partition in range(4))
 
@@ -46,7 +46,7 @@ LOG, OTHER, ADDED, EMPTY = (("queued-r", partition) for partition in range(4))
         ),
         (
             {"library": "kafka-python"},
-            "Queue.library='kafka-python': it has no share groups; use a client process",
+            "Queue.library='kafka-python': it has no share groups; use library='java'",
         ),
         ({"library": "none"}, "Queue.library='none': expected one of"),
         ({"auto_offset_reset": "none"}, "Queue.auto_offset_reset='none': expected 'earliest' or 'latest'"),

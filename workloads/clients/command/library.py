@@ -16,7 +16,7 @@ from workloads.clients.command.process import ClientFailure, ClientProcess
 from workloads.clients.command.producer import CommandProducer, CommandTransactional
 from workloads.clients.command.share import CommandShare
 from workloads.clients.connection import Address
-from workloads.clients.library import words
+from workloads.clients.library import check_library, words
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
 
@@ -42,6 +42,7 @@ class CommandLibrary:
     """
 
     def __init__(self, name: str, *, log: Path | None = None) -> None:
+        check_library(name)
         self._name = name
         self._log = log
         self._started: list[ClientProcess] = []
