@@ -11,11 +11,12 @@ recorded  the role of `AppendLog`'s producers, with a rate that the client does 
 
 Both collect garbage as workers do, and both have as many sends under way at most as that role has at that rate.
 
-ratio    records/s recorded / bare, medians; bars: 0.75 for kafka-python; 0.5 or 150,000 records/s for confluent-kafka
-latency  median time of one send at a time, recorded / bare; bar: 1.1
-reading  records/s of the role that reads everything / of a loop that polls, without a bar
+ratio    records/s recorded / bare, medians; bars: 0.75 for kafka-python; 0.5 or 150,000/s for confluent-kafka;
+         0.6 for java
+latency  median time of one send at a time, recorded / bare; bar: 1.1, and 1.2 for java
+reading  records/s of the role that reads everything / of a loop that polls; bar: 0.6 for java
 
-It needs the images of `kafkacheck setup`, two cores and a machine without other load.
+It needs what `kafkacheck setup` makes, two cores and a machine without other load, and for java a JDK.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,23 +37,22 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.bare_clients import BARE, LIMIT, PARTITIONS, SIZE, UNREACHABLE
 from benchmarks.prerequisites import require_images
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from workloads.roles.context import WorkerContext
-from workloads.roles.producer import limits, produce
+from workloads.roles.producer import produce
 from workloads.roles.reader import read
 from workloads.roles.sending import Sending
 from workloads.workers.main import collect_garbage_seldom
 
-RATIO = {"kafka-python": 0.75, "confluent-kafka": 0.5}
+RATIO = {"kafka-python": 0.75, "confluent-kafka": 0.5, "java": 0.6}
 ENOUGH = {"confluent-kafka": 150_000.0}
-LATENCY = 1.1
-SIZE = 100
-PARTITIONS = 3
+LATENCY = {"kafka-python": 1.1, "confluent-kafka": 1.1, "java": 1.2}
+READING = {"java": 0.6}
 ONE_AT_A_TIME = 400
-UNREACHABLE = {"kafka-python": 1e5, "confluent-kafka": 3e5}
 CALL = "from benchmarks.recording import measured; measured({way!r}, {order!r})"
 
 
@@ -114,114 +113,16 @@ def _recorded_latency(order: dict[str, Any], count: int) -> float:
     return statistics.median(taken)
 
 
-def _bare_kafka_python(order: dict[str, Any], **more: Any) -> Any:
-    from kafka import KafkaProducer
-
-    from workloads.clients.kafka_python.producer import PRODUCER
-    from workloads.clients.kafka_python.settings import COMMON
-
-    servers = _servers(order)
-    return KafkaProducer(
-        **COMMON, **PRODUCER, bootstrap_servers=servers, acks="all", enable_idempotence=True, **more
-    )
-
-
-def _bare_confluent(order: dict[str, Any], **more: Any) -> Any:
-    from confluent_kafka import Producer
-
-    from workloads.clients.confluent.settings import COMMON
-
-    servers = ",".join(_servers(order))
-    return Producer(
-        {**COMMON, "bootstrap.servers": servers, "acks": "all", "enable.idempotence": True, **more}
-    )
-
-
-def _servers(order: dict[str, Any]) -> list[str]:
-    return [str(address) for address in _context(order).bootstrap]
-
-
-def _bare_sends(order: dict[str, Any], count: int) -> float:
-    topic, value = next(iter(order["topics"])), bytes(SIZE)
-    _, in_flight = limits(UNREACHABLE[order["library"]], SIZE)
-    if order["library"] == "kafka-python":
-        producer = _bare_kafka_python(order)
-        under_way: deque[Any] = deque()
-        begun = time.monotonic()
-        for number in range(count):
-            if len(under_way) == in_flight:
-                under_way.popleft().get(60)
-            under_way.append(producer.send(topic, value=value, partition=number % PARTITIONS))
-        for future in under_way:
-            future.get(60)
-        return time.monotonic() - begun
-    producer = _bare_confluent(order, **{"queue.buffering.max.messages": in_flight})
-    begun = time.monotonic()
-    for number in range(count):
-        while True:
-            try:
-                producer.produce(topic, value=value, partition=number % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.01)
-    unsent = producer.flush()
-    assert unsent == 0
-    return time.monotonic() - begun
-
-
-def _bare_latency(order: dict[str, Any], count: int) -> float:
-    topic, value = next(iter(order["topics"])), bytes(SIZE)
-    taken: list[float] = []
-    done: list[int] = []
-    if order["library"] == "kafka-python":
-        producer = _bare_kafka_python(order)
-        for number in range(count):
-            begun = time.monotonic()
-            producer.send(topic, value=value, partition=number % PARTITIONS).get(10)
-            taken.append(time.monotonic() - begun)
-    else:
-        producer = _bare_confluent(order)
-        for number in range(count):
-            done.clear()
-            begun = time.monotonic()
-            producer.produce(
-                topic, value=value, partition=number % PARTITIONS, on_delivery=lambda *_: done.append(1)
-            )
-            while not done:
-                producer.poll(1)
-            taken.append(time.monotonic() - begun)
-    return statistics.median(taken)
-
-
-def _bare_reads(order: dict[str, Any], count: int) -> float:
-    topic, found = next(iter(order["topics"])), 0
-    if order["library"] == "kafka-python":
-        from kafka import KafkaConsumer, TopicPartition
-
-        consumer = KafkaConsumer(bootstrap_servers=_servers(order), auto_offset_reset="earliest")
-        consumer.assign([TopicPartition(topic, number) for number in range(PARTITIONS)])
-        begun = time.monotonic()
-        while found < count:
-            found += sum(map(len, consumer.poll(200).values()))
-        return time.monotonic() - begun
-    from confluent_kafka import Consumer, TopicPartition
-
-    consumer = Consumer(
-        {"bootstrap.servers": ",".join(_servers(order)), "group.id": "bare", "enable.auto.commit": False}
-    )
-    consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
-    begun = time.monotonic()
-    while found < count:
-        found += len(consumer.consume(1000, 0.2))
-    return time.monotonic() - begun
+def _bare(way: str) -> Callable[[dict[str, Any], int], float]:
+    return lambda order, count: BARE[order["library"]][way](order, count)
 
 
 WAYS: dict[str, Callable[[dict[str, Any], int], float]] = {
-    "sends bare": _bare_sends,
+    "sends bare": _bare("sends"),
     "sends recorded": _recorded_sends,
-    "latency bare": _bare_latency,
+    "latency bare": _bare("latency"),
     "latency recorded": _recorded_latency,
-    "reads bare": _bare_reads,
+    "reads bare": _bare("reads"),
     "reads recorded": _recorded_reads,
 }
 
@@ -274,7 +175,7 @@ def measure(way: str, order: dict[str, Any]) -> float:
         check=True,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=300,
+        timeout=LIMIT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
     )
     return float(done.stdout)
@@ -296,7 +197,11 @@ def _results(times: dict[str, list[float]], records: int) -> dict[str, float]:
 
 def _bars(library: str, results: dict[str, float]) -> dict[str, bool]:
     is_fast = results["recorded_records_per_s"] >= ENOUGH.get(library, float("inf"))
-    return {"ratio": results["ratio"] >= RATIO[library] or is_fast, "latency": results["latency"] <= LATENCY}
+    return {
+        "ratio": results["ratio"] >= RATIO[library] or is_fast,
+        "latency": results["latency"] <= LATENCY[library],
+        **({"reading": results["reading"] >= READING[library]} if library in READING else {}),
+    }
 
 
 def _print(results: dict[str, dict[str, float]], fine: dict[str, dict[str, bool]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -181,8 +181,12 @@ def parse_refusal(error: Any) -> Refusal:
 
 
 def parse_done(entry: Any) -> Done:
-    error = parse_refusal(entry["error"]) if entry.get("error") is not None else None
-    return Done(_of(int, entry["n"]), _optional(int, entry.get("offset")), error)
+    error, offset = entry.get("error"), entry.get("offset")
+    return Done(
+        _of(int, entry["n"]),
+        None if offset is None else _of(int, offset),
+        None if error is None else parse_refusal(error),
+    )
 
 
 def parse_records(answer: Mapping[str, Any]) -> list[Polled]:
@@ -256,13 +260,14 @@ def parse_text(answer: Mapping[str, Any], name: str) -> str:
 
 
 def _polled(each: Mapping[str, Any]) -> Polled:
-    epoch = _optional(int, each.get("epoch"))
-    headers = [(_of(str, name), _bytes(content)) for name, content in each.get("headers") or ()]
-    payload, keyed = from_wire(_bytes(each.get("key")), _bytes(each["value"]), headers)
+    epoch, payload, keyed = each.get("epoch"), _bytes(each["value"]), None
+    if each.get("key") is not None or each.get("headers"):
+        headers = [(_of(str, name), _bytes(content)) for name, content in each.get("headers") or ()]
+        payload, keyed = from_wire(_bytes(each.get("key")), payload, headers)
     return Polled(
         _log(each),
         _of(int, each["offset"]),
-        -1 if epoch is None else epoch,
+        -1 if epoch is None else _of(int, epoch),
         payload,
         None,
         keyed,
@@ -287,8 +292,8 @@ def _optional(kind: Callable[..., T], value: Any) -> T | None:
 
 
 def _text(content: bytes | None) -> str | None:
-    return None if content is None else b64encode(content).decode()
+    return None if content is None else b2a_base64(content, newline=False).decode()
 
 
 def _bytes(text: Any) -> bytes | None:
-    return None if text is None else b64decode(_of(str, text), validate=True)
+    return None if text is None else a2b_base64(_of(str, text), strict_mode=True)

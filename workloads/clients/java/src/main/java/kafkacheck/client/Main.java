@@ -146,10 +146,7 @@ public final class Main {
             }
             JsonObject error = Failure.of("INVALID_STATE", "no producer is open");
             error.put("sent", false);
-            JsonObject completion = new JsonObject();
-            completion.put("n", record.getLong("n"));
-            completion.put("error", error);
-            output.complete(completion);
+            output.complete(record.getLong("n"), error);
         }
     }
 

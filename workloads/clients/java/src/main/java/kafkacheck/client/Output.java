@@ -1,6 +1,5 @@
 package kafkacheck.client;
 
-import com.grack.nanojson.JsonArray;
 import com.grack.nanojson.JsonObject;
 import com.grack.nanojson.JsonWriter;
 import java.io.IOException;
@@ -14,7 +13,9 @@ import java.nio.charset.StandardCharsets;
 final class Output {
     private final OutputStream stream;
     private final Object lines = new Object();
-    private JsonArray done = new JsonArray();
+
+    /** The completions of the next line, with commas between them. */
+    private StringBuilder done = new StringBuilder();
 
     Output(OutputStream stream) {
         this.stream = stream;
@@ -27,14 +28,27 @@ final class Output {
     void write(JsonObject answer) {
         synchronized (lines) {
             writeDone(taken());
-            writeLine(answer);
+            writeLine(JsonWriter.string(answer));
         }
     }
 
+    /** A record was stored; offset: null where the broker gave none. */
+    void complete(long number, Long offset) {
+        complete("{\"n\":" + number + ",\"offset\":" + offset + "}");
+    }
+
+    void complete(long number, JsonObject error) {
+        complete("{\"n\":" + number + ",\"error\":" + JsonWriter.string(error) + "}");
+    }
+
     /** The thread that calls it does not wait for a line to be written. */
-    synchronized void complete(JsonObject completion) {
-        done.add(completion);
-        notifyAll();
+    private synchronized void complete(String completion) {
+        if (done.isEmpty()) {
+            notifyAll();
+        } else {
+            done.append(',');
+        }
+        done.append(completion);
     }
 
     private void writeCompletions() {
@@ -54,23 +68,21 @@ final class Output {
         }
     }
 
-    private synchronized JsonArray taken() {
-        JsonArray taken = done;
-        done = new JsonArray();
+    private synchronized StringBuilder taken() {
+        StringBuilder taken = done;
+        done = new StringBuilder();
         return taken;
     }
 
-    private void writeDone(JsonArray completions) {
+    private void writeDone(StringBuilder completions) {
         if (!completions.isEmpty()) {
-            JsonObject line = new JsonObject();
-            line.put("done", completions);
-            writeLine(line);
+            writeLine("{\"done\":[" + completions + "]}");
         }
     }
 
-    private void writeLine(JsonObject line) {
+    private void writeLine(String line) {
         try {
-            stream.write((JsonWriter.string(line) + "\n").getBytes(StandardCharsets.UTF_8));
+            stream.write((line + "\n").getBytes(StandardCharsets.UTF_8));
             stream.flush();
         } catch (IOException e) {
             // Nobody reads any more.

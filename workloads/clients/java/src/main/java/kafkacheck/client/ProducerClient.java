@@ -58,18 +58,15 @@ final class ProducerClient implements Client {
 
     /** The producer's own thread calls this for a record that it may have sent; send() itself for one that it refuses. */
     private void completed(long number, RecordMetadata metadata, Exception error) {
-        JsonObject completion = new JsonObject();
-        completion.put("n", number);
         if (error != null) {
             JsonObject described = Failure.of(error);
             if (Thread.currentThread() == main) {
                 described.put("sent", false);
             }
-            completion.put("error", described);
-        } else if (metadata.hasOffset()) {
-            completion.put("offset", metadata.offset());
+            output.complete(number, described);
+        } else {
+            output.complete(number, metadata.hasOffset() ? (Long) metadata.offset() : null);
         }
-        output.complete(completion);
     }
 
     @Override
