@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -24,6 +25,8 @@ from packaging.utils import canonicalize_name
 from pytest_kafkacheck.claims.claim import all_scenarios
 
 ROOT = Path(__file__).resolve().parents[2]
+JAR = "workloads/clients/java/client.jar"
+"""Git does not have it: `make java-client` builds it."""
 BROUGHT = {"py4j"}
 """By PySpark, in the version that it needs."""
 OURS = {"pytest_kafkacheck", "nemesis", "workloads", "analyzers"}
@@ -68,7 +71,7 @@ def test_the_source_distribution_holds_what_the_repository_holds(sources: Path) 
     listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
     files = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
     held = {str(file.relative_to(sources)) for file in sources.rglob("*") if file.is_file()}
-    assert held == files | {"PKG-INFO"}
+    assert held == files | {"PKG-INFO"} | ({JAR} if (ROOT / JAR).is_file() else set())
 
 
 def test_tests_of_the_source_distribution_run_from_it(sources: Path) -> None:
@@ -98,6 +101,21 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         "py.typed",
     ):
         assert f"pytest_kafkacheck/{needed}" in names
+    of_java = [
+        name for name in names if name.startswith("workloads/clients/java/") and not name.endswith(".py")
+    ]
+    assert of_java == ([JAR] if (ROOT / JAR).is_file() else [])
+
+
+@pytest.mark.nightly
+def test_the_java_client_in_the_wheel_is_that_of_its_sources(wheel: Path, tmp_path: Path) -> None:
+    if shutil.which("mvn") is None or shutil.which("javac") is None:
+        pytest.skip("Maven and a JDK build it: make java-client")
+    project = tmp_path / "java"
+    shutil.copytree((ROOT / JAR).parent, project, ignore=shutil.ignore_patterns("target", "*.jar", "*.py"))
+    subprocess.run(["mvn", "-q", "-B", "package"], cwd=project, check=True, timeout=300)
+    with zipfile.ZipFile(wheel) as opened:
+        assert opened.read(JAR) == (project / "target" / "client.jar").read_bytes()
 
 
 def test_the_command_runs_also_by_the_name_of_the_package(wheel: Path) -> None:
@@ -110,7 +128,8 @@ def test_the_command_runs_also_by_the_name_of_the_package(wheel: Path) -> None:
 
 def test_the_wheel_declares_what_it_imports(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
-        files = {name: opened.read(name).decode() for name in opened.namelist()}
+        texts = [name for name in opened.namelist() if name.endswith((".py", "METADATA"))]
+        files = {name: opened.read(name).decode() for name in texts}
     (about,) = (text for name, text in files.items() if name.endswith(".dist-info/METADATA"))
     declared = {
         canonicalize_name(Requirement(each).name)

@@ -25,16 +25,18 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.kafka import topics
-from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.cluster.spec.spec import DEFAULT_VERSION, ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+from pytest_kafkacheck.setup.java_clients import provide
 from tests.support import misbehaving_relay
 from tests.support.java_client import java_command, java_library
 from tests.support.real_cluster import own, wait_until
 from workloads.append_log import AppendLog
 from workloads.clients.connection import ask
 from workloads.clients.coordination import coordinator
+from workloads.clients.java.program import is_installed, jars_of
 from workloads.clients.java.releases import DEFAULT_RELEASE
 from workloads.clients.library import library
 from workloads.copying import Copy
@@ -62,6 +64,18 @@ def test_acknowledged_writes_survive_the_end_of_a_leader(kafkacheck: Callable[[E
     assert run.verdict.exercised.acks > 300
     environment = json.loads((run.path / "environment.json").read_text())
     assert environment["clients"] == {workload.library: f"org.apache.kafka:kafka-clients {DEFAULT_RELEASE}"}
+
+
+def test_a_broker_image_gives_the_client_of_its_release(
+    engine: Any,  # noqa: ARG001 - it has to run
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    provide(["kafka-python", f"java-{DEFAULT_VERSION}", "java-2.9.9"])
+    assert is_installed(DEFAULT_VERSION)
+    assert len(list(jars_of(DEFAULT_VERSION).glob("*.jar"))) == 4
+    assert not is_installed("2.9.9")
 
 
 @pytest.mark.nightly
