@@ -106,6 +106,42 @@ def test_each_order_has_exactly_one_invoice_by_kafka_streams(kafkacheck, streams
     kafkacheck(Experiment(workload=workload, faults=FAULTS, cooldown=6)).assert_valid()
 
 
+def is_count(key, inputs, outputs):
+    """Each output is one more than the one before, and the last one is the number of the inputs."""
+    counts = [int(each.value) for each in outputs]
+    return counts == list(range(1, len(inputs) + 1)) or f"{counts[-3:]} at the end, of {len(inputs)} of {key}"
+
+
+def counting(streams_copier, *more):
+    """Counts in a state store of Kafka Streams."""
+    classes = f"{streams_copier}/streams-copier.jar:{streams_copier}/libs/*"
+    command = ["java", "-Xmx128m", "-cp", classes, "StreamsCounter", *ARGUMENTS, *more]
+    return pipeline(*command, aggregate=is_count, quiet=25)
+
+
+@pytest.mark.nightly
+def test_counts_by_kafka_streams_are_right_whatever_fails(kafkacheck, streams_copier):
+    """Instances restore the counts from the changelog topic of the state store."""
+    faults = [
+        isolate("leader:orders-0", at=8, lasting=6),
+        kill("coordinator:invoicing", at=20, lasting=5),
+        kill("app:0", at=35, lasting=2),
+        kill("app", at=45, lasting=1),
+    ]
+    kafkacheck(Experiment(workload=counting(streams_copier), faults=faults, cooldown=6)).assert_valid()
+
+
+@pytest.mark.nightly
+def test_counts_without_a_changelog_begin_again_after_a_crash(kafkacheck, streams_copier):
+    experiment = Experiment(
+        workload=counting(streams_copier, "forgetful"),
+        faults=[kill("app", at=10, lasting=1)],
+        cooldown=6,
+        expect="invalid",
+    )
+    kafkacheck(experiment).assert_invalid("wrong-aggregate")
+
+
 def crash(workload: Pipeline) -> Experiment:
     return Experiment(
         workload=workload, faults=[kill("app", after="in-flight:app:0", lasting=1)], expect="invalid"
