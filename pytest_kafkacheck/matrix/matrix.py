@@ -11,7 +11,8 @@ from pytest_kafkacheck.audit.assess import outcome
 from pytest_kafkacheck.audit.configuration import Configuration
 from pytest_kafkacheck.audit.events import EVENTS
 from pytest_kafkacheck.audit.report import Subject
-from pytest_kafkacheck.cluster.spec.release import RELEASES
+from pytest_kafkacheck.cluster.spec.release import OLDEST, release_of
+from pytest_kafkacheck.cluster.spec.spec import DEFAULT_VERSION
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.matrix.cell import Cell, Expected
 from pytest_kafkacheck.matrix.config_matrix import Chosen, ConfigMatrix
@@ -150,14 +151,15 @@ def _not_here(configuration: Configuration, event: str) -> str | None:
 
 
 def shown_version(configuration: Configuration) -> str:
-    """The release on which it is shown: that of the same line, or the nearest one of the same mode."""
+    """The release on which it is shown: the same one, or one of its line where only that is known, such as "4.1".
+    Those that are older than all that kafkacheck starts are shown on the oldest one."""
     number = configuration.number[:2]
-    usable = [each for each in RELEASES.values() if configuration.mode in each.modes]
-    return min(usable, key=lambda each: abs(_rank(each.number) - _rank(number))).tested
-
-
-def _rank(number: tuple[int, int]) -> int:
-    return number[0] * 100 + number[1]
+    if number < OLDEST.number:
+        return OLDEST.tested
+    if configuration.version.count(".") > 1:
+        return configuration.version
+    of_line = release_of(f"{number[0]}.{number[1]}.0")
+    return DEFAULT_VERSION if of_line == release_of(DEFAULT_VERSION) else of_line.tested
 
 
 def _chosen(name: str, configuration: Configuration) -> Chosen:

@@ -103,16 +103,22 @@ def _build_broker(client: Any, version: str, say: Say) -> None:
         debian.install(["maven"], why="no registry answers, so Kafka's jars are fetched by Maven", say=say)
     with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
         context = Path(folder)
+        fetch_jars(version, context / "libs")
+        shutil.copy(compose_dir() / "image" / "broker.Dockerfile", context / "Dockerfile")
+        _build(client, folder, local_image(version), BASE=agent_image())
+
+
+def fetch_jars(version: str, folder: Path) -> None:
+    """The jars of a release and its logging, by Maven. Raises InfrastructureError."""
+    with tempfile.TemporaryDirectory(prefix="kafkacheck-") as elsewhere:
         debian.run(
             [
                 "mvn", "-q", "-B", "-f", str(compose_dir() / "image" / "pom.xml"),
                 f"-P{release_of(version).logging}", "dependency:copy-dependencies",
-                "-DincludeScope=runtime", f"-DoutputDirectory={context / 'libs'}", f"-Dkafka.version={version}",
+                "-DincludeScope=runtime", f"-DoutputDirectory={folder}", f"-Dkafka.version={version}",
             ],
-            cwd=folder,
+            cwd=elsewhere,
         )  # fmt: skip
-        shutil.copy(compose_dir() / "image" / "broker.Dockerfile", context / "Dockerfile")
-        _build(client, folder, local_image(version), BASE=agent_image())
 
 
 def _build(client: Any, folder: str, tag: str, **arguments: str) -> None:

@@ -94,7 +94,7 @@ def test_wheel_holds_our_packages_and_nothing_else(wheel: Path) -> None:
         "_compose/image/pom.xml",
         "_compose/image/log4j2.yaml",
         "_compose/image/log4j.properties",
-        "cluster/spec/settings.json",
+        "cluster/spec/releases.json",
         "report/templates/report.html.j2",
         "report/templates/report.js",
         "serve/templates/listing.html.j2",

@@ -41,7 +41,7 @@ def test_the_newest_metadata_version_tells_the_release(monkeypatch: pytest.Monke
     assert broker_release(BROKERS[1]) == release.number
 
 
-@pytest.mark.parametrize(("level", "number"), [(None, UNKNOWN), (21, (3, 9)), (22, (4, 0)), (99, (4, 3))])
+@pytest.mark.parametrize(("level", "number"), [(None, UNKNOWN), (21, (3, 9)), (22, (4, 0)), (99, (4, 4))])
 def test_other_levels(monkeypatch: pytest.MonkeyPatch, level: int | None, number: tuple[int, int]) -> None:
     answer(monkeypatch, {"b1": level})
     assert broker_release(BROKERS[1]) == number

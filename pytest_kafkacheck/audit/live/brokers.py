@@ -62,7 +62,7 @@ def _read_kraft(
     names = [name for name, least in METADATA_LEVELS.items() if least <= level]
     if names:
         line = names[-1].partition("-")[0]
-        cluster.put("version", f"{line}.0", f"the brokers' {METADATA}; which patch release is not known")
+        cluster.put("version", line, f"the brokers' {METADATA}; which patch release is not known")
     else:
         cluster.unknown["version"] = ("3.3.2", "3.9.2")
     if cluster.settings.get("version", "0") >= "4":

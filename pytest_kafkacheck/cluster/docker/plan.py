@@ -340,10 +340,7 @@ def launch(
 
 def format_arguments(spec: ClusterSpec) -> list[str]:
     """Arguments of StorageTool's format besides cluster id and configuration."""
-    levels = [
-        argument for name, level in spec.features.items() for argument in ("--feature", f"{name}={level}")
-    ]
-    return [*levels, *security.format_arguments(spec.mechanism)]
+    return [*spec.release.format_arguments(spec.features), *security.format_arguments(spec.mechanism)]
 
 
 HOLD = 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done'

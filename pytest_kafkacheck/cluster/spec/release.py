@@ -1,11 +1,17 @@
-"""What each Kafka release supports, taken from its jars. docs/versions.md says the same in prose."""
+"""What each Kafka release supports. What its jars declare is in ``releases.json``; the rules about lines are here.
+
+docs/versions.md says the same in prose.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
 
 from pytest_kafkacheck.errors import UsageError
 
@@ -13,22 +19,63 @@ METADATA = "metadata.version"
 KRAFT = "kraft.version"
 ELR = "eligible.leader.replicas.version"
 
-SCRAM_METADATA = 11
-"""The lowest metadata.version with which storage can be formatted with SCRAM users: 3.5-IV2."""
+FACTS = Path(__file__).with_name("releases.json")
+"""What the jars of each line declare, written by `python -m tests.support.release_facts`:
 
-METADATA_LEVELS = {
-    name: level
-    for level, name in enumerate(
-        (
-            "3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2", "3.3-IV3", "3.4-IV0", "3.5-IV0",
-            "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2", "3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3",
-            "3.7-IV4", "3.8-IV0", "3.9-IV0", "4.0-IV0", "4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1",
-            "4.2-IV0", "4.2-IV1", "4.3-IV0",
-        ),
-        start=1,
-    )
-}  # fmt: skip
+lines     line to the newest patch release, and to features as in `Release`.
+metadata  name to level of metadata.version.
+broker    name to type and lines of a setting, such as ``["INT", "2.8-3.9 4.2-"]``: `lines_of` explains it.
+topic     the same.
+"""
+
+KRAFT_SINCE = (3, 3)
+"""The first line whose KRaft is meant for production."""
+
+ZOOKEEPER_UNTIL = (3, 9)
+FORMAT_FEATURES_SINCE = (3, 9)
+"""The first line whose StorageTool has --feature. Earlier ones have only metadata.version, as --release-version."""
+
+LOG4J2_SINCE = (4, 0)
+
+
+def as_number(line: str) -> tuple[int, int]:
+    """(4, 1) from "4.1"."""
+    major, minor = line.split(".")
+    return int(major), int(minor)
+
+
+def line_of(version: str) -> str:
+    """ "4.1" from "4.1.2"."""
+    return version.rpartition(".")[0]
+
+
+def lines_of(spans: str, lines: Iterable[str]) -> list[str]:
+    """The lines that a text such as "2.8-3.9 4.2-" names: 2.8 to 3.9, and all from 4.2 on."""
+    ends = [
+        (first, last if dash else first)
+        for first, dash, last in (each.partition("-") for each in spans.split())
+    ]
+    return [
+        line
+        for line in lines
+        if any(
+            as_number(first) <= as_number(line) and (not last or as_number(line) <= as_number(last))
+            for first, last in ends
+        )
+    ]
+
+
+@cache
+def facts() -> Mapping[str, Any]:
+    """The content of `FACTS`."""
+    return dict(json.loads(FACTS.read_text()))
+
+
+METADATA_LEVELS: Mapping[str, int] = facts()["metadata"]
 """Level of metadata.version by name (Kafka's MetadataVersion)."""
+
+SCRAM_METADATA = METADATA_LEVELS["3.5-IV2"]
+"""The lowest metadata.version with which storage can be formatted with SCRAM users."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,33 +83,38 @@ class Release:
     """A line of releases, such as 4.1. All its patch releases support the same.
 
     tested      the patch release that is tested on real clusters.
-    modes       "kraft" and "zookeeper"; the default mode comes first.
     features    levels that can be chosen at format time, by feature: (lowest, highest, default).
     needs       lowest metadata.version with which a feature can be above 0, for features that have such a limit.
-    scram_args  whether StorageTool's format command accepts SCRAM users.
-    logging     the logging library.
+    like        None, or the newest line of `RELEASES`: for a newer one, everything is taken from there.
     """
 
     line: str
     tested: str
-    modes: tuple[Literal["kraft", "zookeeper"], ...]
-    features: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
-    needs: Mapping[str, int] = field(default_factory=dict)
-    scram_args: bool
-    logging: Literal["log4j2", "reload4j"]
+    features: Mapping[str, Sequence[int]]
+    needs: Mapping[str, int]
+    like: str | None = None
 
     @property
     def number(self) -> tuple[int, int]:
-        major, minor = self.line.split(".")
-        return int(major), int(minor)
+        return as_number(self.line)
 
     @property
     def kraft(self) -> bool:
-        return "kraft" in self.modes
+        return self.number >= KRAFT_SINCE
 
     @property
     def zookeeper(self) -> bool:
-        return "zookeeper" in self.modes
+        return self.number <= ZOOKEEPER_UNTIL
+
+    @property
+    def modes(self) -> tuple[Literal["kraft", "zookeeper"], ...]:
+        """The default mode comes first."""
+        return (*(("kraft",) if self.kraft else ()), *(("zookeeper",) if self.zookeeper else ()))
+
+    @property
+    def logging(self) -> Literal["log4j2", "reload4j"]:
+        """The logging library."""
+        return "log4j2" if self.number >= LOG4J2_SINCE else "reload4j"
 
     @property
     def log_file(self) -> str:
@@ -95,6 +147,12 @@ class Release:
                     f"{METADATA} {needed} ({_metadata_name(needed)}) or later; raise that, or set {feature} to 0"
                 )
 
+    def format_arguments(self, levels: Mapping[str, int | str]) -> list[str]:
+        """The arguments with which StorageTool formats storage with these feature levels."""
+        if self.number < FORMAT_FEATURES_SINCE:
+            return [f"--release-version={_metadata_name(int(level))}" for level in levels.values()]
+        return [argument for name, level in levels.items() for argument in ("--feature", f"{name}={level}")]
+
     def _why_no(self, feature: str) -> str:
         known = ", ".join(sorted(self.features)) or "none"
         if feature == KRAFT:
@@ -110,58 +168,28 @@ class Release:
         return f"{least} to {most}, or by name: '{_metadata_name(least)}' to '{_metadata_name(most)}'"
 
 
-def _kraft4(line: str, tested: str, metadata: int, *, share: int, streams: bool) -> Release:
-    return Release(
-        line=line,
-        tested=tested,
-        modes=("kraft",),
-        features={
-            METADATA: (7, metadata, metadata),
-            ELR: (0, 1, 1),
-            "transaction.version": (0, 2, 2),
-            "group.version": (0, 1, 1),
-            "share.version": (0, 1, share),
-            **({"streams.version": (0, 1, 1)} if streams else {}),
-        },
-        needs={ELR: METADATA_LEVELS["4.0-IV1"]},
-        scram_args=True,
-        logging="log4j2",
-    )
+RELEASES = {line: Release(line=line, **of) for line, of in facts()["lines"].items()}
+"""Known releases by line, oldest first."""
 
-
-RELEASES = {
-    release.line: release
-    for release in (
-        Release(line="2.8", tested="2.8.2", modes=("zookeeper",), scram_args=False, logging="reload4j"),
-        Release(
-            line="3.9",
-            tested="3.9.2",
-            modes=("kraft", "zookeeper"),
-            features={METADATA: (4, 21, 21)},
-            scram_args=True,
-            logging="reload4j",
-        ),
-        _kraft4("4.1", "4.1.1", 27, share=0, streams=False),
-        _kraft4("4.2", "4.2.1", 29, share=1, streams=True),
-        _kraft4("4.3", "4.3.0", 30, share=1, streams=True),
-    )
-}
-"""Supported releases by line. Other lines may work, but they are not tested."""
+OLDEST, *_, NEWEST = RELEASES.values()
 
 
 def release_of(version: str) -> Release:
-    """The line of a release. Raises UsageError for other texts and for lines that are not tested."""
-    if not isinstance(version, str) or not (match := re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)):
+    """The line of a release. One that is newer than all known lines is taken for one of the newest line.
+
+    Raises UsageError for other texts, and for lines that are too old or that do not exist.
+    """
+    if not isinstance(version, str) or not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise UsageError(f"ClusterSpec.version={version!r}: expected a Kafka release, such as '4.1.1'")
-    line = f"{match[1]}.{match[2]}"
-    if line not in RELEASES:
-        wanted = (int(match[1]), int(match[2]))
-        near = min(RELEASES, key=lambda known: _distance(wanted, known))
-        raise UsageError(
-            f"ClusterSpec.version={version!r}: kafkacheck is not tested with Kafka {line}; tested are "
-            f"{', '.join(release.tested for release in RELEASES.values())}; nearest: {RELEASES[near].tested!r}"
-        )
-    return RELEASES[line]
+    line = line_of(version)
+    if line in RELEASES:
+        return RELEASES[line]
+    if as_number(line) > NEWEST.number:
+        return replace(NEWEST, line=line, tested=version, like=NEWEST.line)
+    why = "is too old" if as_number(line) < OLDEST.number else "does not exist"
+    raise UsageError(
+        f"ClusterSpec.version={version!r}: Kafka {line} {why}; expected {OLDEST.line} or later: {', '.join(RELEASES)}"
+    )
 
 
 def _metadata_level(name: str) -> int | None:
@@ -173,8 +201,3 @@ def _metadata_level(name: str) -> int | None:
 
 def _metadata_name(level: int) -> str:
     return list(METADATA_LEVELS)[level - 1]
-
-
-def _distance(wanted: tuple[int, int], line: str) -> tuple[int, int]:
-    major, minor = map(int, line.split("."))
-    return abs(wanted[0] - major), abs(wanted[1] - minor)

@@ -1,20 +1,17 @@
 """Checks settings against those that Kafka knows, so that a misspelt one is refused before anything starts.
 
 Kafka itself ignores unknown names: a test with ``unclean.leader.election.enabled`` would silently test the default.
-``settings.json`` contains the definitions of each release (KafkaConfig and LogConfig in its jars): name to type and
-release lines, such as ``["INT", ["3.9", "4.1"]]``.
+The definitions of each release (KafkaConfig and LogConfig in its jars) are in ``releases.json``, see `release.FACTS`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
-from pytest_kafkacheck.cluster.spec.release import release_of
+from pytest_kafkacheck.cluster.spec.release import NEWEST, facts, lines_of, release_of
 from pytest_kafkacheck.errors import UsageError
 
 SELECTOR = "replica.selector.class"
@@ -40,15 +37,9 @@ DYNAMIC = {
 
 
 @cache
-def _all(kind: Kind) -> Mapping[str, tuple[str, Sequence[str]]]:
-    data = json.loads(Path(__file__).with_name("settings.json").read_text())
-    return {name: (type, tuple(lines)) for name, (type, lines) in data[kind].items()}
-
-
-@cache
 def known(kind: Kind, line: str) -> Mapping[str, str]:
     """Types of the settings of a release line, by name, such as ``{"min.insync.replicas": "INT"}``."""
-    return {name: type for name, (type, lines) in _all(kind).items() if line in lines}
+    return {name: type for name, (type, spans) in facts()[kind].items() if lines_of(spans, [line])}
 
 
 def check_settings(
@@ -74,8 +65,12 @@ def check_settings(
 def _why_not(name: str, kind: Kind, line: str) -> str:
     if kind == "broker" and name in DYNAMIC:
         return "Kafka accepts it only on a running broker; set it there with configure()"
-    if name in _all(kind):
-        return f"Kafka {line} has no such {kind} setting; it is known in {', '.join(_all(kind)[name][1])}"
+    if name in facts()[kind]:
+        spans = [each.partition("-") for each in facts()[kind][name][1].split()]
+        there = " and ".join(
+            f"{first} to {last or NEWEST.line}" if dash else first for first, dash, last in spans
+        )
+        return f"Kafka {line} has no such {kind} setting; it is known in {there}"
     other: Kind = "topic" if kind == "broker" else "broker"
     if name in known(other, line):
         return f"Kafka knows no {kind} setting of that name; that is a {other} setting"

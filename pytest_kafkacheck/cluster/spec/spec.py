@@ -20,7 +20,7 @@ from pytest_kafkacheck.cluster.spec.member import (
     Member,
     NodeRole,
 )
-from pytest_kafkacheck.cluster.spec.release import METADATA, SCRAM_METADATA, Release, release_of
+from pytest_kafkacheck.cluster.spec.release import METADATA, RELEASES, SCRAM_METADATA, Release, release_of
 from pytest_kafkacheck.cluster.spec.settings import check_settings
 from pytest_kafkacheck.errors import UsageError
 
@@ -230,8 +230,8 @@ class ClusterSpec:
             )
         if not self.zookeepers and not release.kraft:
             raise UsageError(
-                f"ClusterSpec.version={self.version!r} without zookeepers: its KRaft is not fit for use; set "
-                f"zookeepers=1, or use version='3.9.2' or later"
+                f"ClusterSpec.version={self.version!r} without zookeepers: before Kafka 3.3, KRaft was not fit for "
+                f"use; set zookeepers=1, or use version='{RELEASES['3.3'].tested}' or later"
             )
         if self.zookeepers and self.controllers:
             raise UsageError(
@@ -294,12 +294,14 @@ class ClusterSpec:
                 )
             levels[name] = self.release.level(name, level, where=where)
         self.release.check_together(levels, where="ClusterSpec.features")
-        scram = (self.mechanism or "").startswith("SCRAM")
-        if scram and (metadata := levels.get(METADATA, SCRAM_METADATA)) < SCRAM_METADATA:
-            raise UsageError(
-                f"ClusterSpec.features[{METADATA!r}]={metadata} with mechanism={self.mechanism!r}: Kafka stores "
-                f"SCRAM users from {METADATA} {SCRAM_METADATA} (3.5-IV2) on; raise it, or use mechanism='PLAIN'"
-            )
+        if self.kraft and self.attached is None and (self.mechanism or "").startswith("SCRAM"):
+            metadata = levels.get(METADATA, self.release.features[METADATA][2])
+            if metadata < SCRAM_METADATA:
+                raise UsageError(
+                    f"ClusterSpec.mechanism={self.mechanism!r} with version={self.version!r} and "
+                    f"{METADATA} {metadata}: KRaft stores SCRAM users from {METADATA} {SCRAM_METADATA} (3.5-IV2) on; "
+                    f"use a later one, or mechanism='PLAIN'"
+                )
         object.__setattr__(self, "features", dict(sorted(levels.items())))
 
     def _check_config(self) -> None:
