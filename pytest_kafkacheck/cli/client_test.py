@@ -73,20 +73,17 @@ def _run(options: argparse.Namespace) -> int:
 @contextmanager
 def _brokers(options: argparse.Namespace) -> Iterator[Mapping[int, Address]]:
     from pytest_kafkacheck.cluster.docker.boot import running
-    from pytest_kafkacheck.cluster.docker.engine import connect, require_image
-    from pytest_kafkacheck.cluster.docker.images import image_for
+    from pytest_kafkacheck.cluster.docker.engine import connect
     from pytest_kafkacheck.cluster.kafka.served_cluster import find, parse_bootstrap
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-    from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+    from pytest_kafkacheck.setup.image_build import prepare
 
     if options.bootstrap:
         yield find(parse_bootstrap(options.bootstrap, security_of(options))).brokers
         return
     spec = ClusterSpec(brokers=1, **({"version": options.kafka} if options.kafka else {}))
     with closing(connect()) as client, tempfile.TemporaryDirectory(prefix="kafkacheck-") as logs:
-        image = image_for(spec.version, client)
-        require_image(client, image)
-        ensure_class_archives(client, spec.version, image, say)
+        prepare(client, spec, say)
         say(f"starting {spec.describe()}")
         with running(client, spec, run=f"ct-{secrets.token_hex(3)}", logs=Path(logs)) as cluster:
             yield cluster.brokers

@@ -5,6 +5,10 @@ Agents always run the base image, because Kafka's own has neither nftables nor i
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,8 +18,10 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
+from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import (
     agent_image,
+    archived_image,
     compose_dir,
     image_for,
     is_present,
@@ -23,14 +29,69 @@ from pytest_kafkacheck.cluster.docker.images import (
     official_image,
 )
 from pytest_kafkacheck.cluster.spec.release import RELEASES, release_of
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.setup import debian
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+from workloads.user_cache import user_cache
 
 SUITE = "bookworm"
 CONTENT = "kafkacheck.content"
 """Label of an image that was built here: its name, whose tag contains a digest of the sources of the build."""
+
+
+BUILD = "KAFKACHECK_BUILD_IMAGES"
+"""Environment variable: "no" refuses to build or pull what is missing when a cluster starts. `kafkacheck image build`
+and `kafkacheck setup` do so in any case."""
+
+
+def prepare(client: Any, spec: ClusterSpec, say: Say) -> None:
+    """What a start needs: the images, and the class archives that make the start fast.
+
+    What is missing is built. Processes that start clusters at the same time, such as workers of xdist, build it once:
+    the others wait. Raises InfrastructureError where it cannot be built, or where `BUILD` forbids it.
+    """
+    release = spec.release
+    if release.like is not None and spec.version not in _said:
+        _said.add(spec.version)
+        say(
+            f"Kafka {spec.version} is newer than {release.like}, the newest line that this kafkacheck knows: it gets "
+            f"the settings and features of {release.like}"
+        )
+    image = spec.image or image_for(spec.version, client)
+    if all(is_present(client, each) for each in (image, agent_image())):
+        if archived_image(client, image) is not None:
+            return
+    elif spec.image is not None or os.environ.get(BUILD) == "no":
+        for needed in (image, agent_image()):
+            require_image(client, needed)
+    with _building(spec.version, say):
+        if spec.image is None:
+            ensure_images(client, spec.version, say)
+        else:
+            ensure_class_archives(client, spec.version, image, say)
+
+
+_said: set[str] = set()
+"""Releases of which this process has said that they are too new."""
+
+
+@contextlib.contextmanager
+def _building(version: str, say: Say) -> Iterator[None]:
+    """No other process of this user builds an image of the release meanwhile. The lock ends with its process."""
+    with contextlib.ExitStack() as stack:
+        # Without a folder of its own, a user may build an image twice, which does no harm.
+        with contextlib.suppress(OSError):
+            path = user_cache() / f"build-{version}.lock"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(path.open("w"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say(f"waiting until another process has built the image of Kafka {version}")
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def ensure_images(client: Any, version: str, say: Say) -> None:
@@ -53,14 +114,27 @@ def ensure_image(client: Any, version: str, say: Say) -> None:
 
 
 def listed(client: Any) -> Iterator[tuple[str, str, str, int | None]]:
-    """(Kafka version, image, state, bytes) of each tested release and of the base image."""
-    names = {release.tested: image_for(release.tested, client) for release in RELEASES.values()}
+    """(Kafka version, image, state, bytes) of the tested releases, others that are there, and the base image."""
+    versions = {release.tested for release in RELEASES.values()} | set(_present(client))
+    names = {each: image_for(each, client) for each in sorted(versions, key=_numbers)}
     for version, name in {**names, "(agents)": agent_image()}.items():
         if not is_present(client, name):
             yield version, name, "absent: kafkacheck image build", None
             continue
         origin = "built here" if name.startswith("kafkacheck/") else "pulled"
         yield version, name, origin, int(client.images.get(name).attrs["Size"])
+
+
+def _present(client: Any) -> Iterator[str]:
+    """Releases whose images the engine has."""
+    for image in client.images.list():
+        for tag in image.tags:
+            if found := re.fullmatch(r"(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)(?:-\w+)?", tag):
+                yield found[1]
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def _ensure_base(client: Any, say: Say) -> None:
@@ -110,15 +184,24 @@ def _build_broker(client: Any, version: str, say: Say) -> None:
 
 def fetch_jars(version: str, folder: Path) -> None:
     """The jars of a release and its logging, by Maven. Raises InfrastructureError."""
+    release = release_of(version)
     with tempfile.TemporaryDirectory(prefix="kafkacheck-") as elsewhere:
-        debian.run(
-            [
-                "mvn", "-q", "-B", "-f", str(compose_dir() / "image" / "pom.xml"),
-                f"-P{release_of(version).logging}", "dependency:copy-dependencies",
-                "-DincludeScope=runtime", f"-DoutputDirectory={folder}", f"-Dkafka.version={version}",
-            ],
-            cwd=elsewhere,
-        )  # fmt: skip
+        try:
+            debian.run(
+                [
+                    "mvn", "-q", "-B", "-f", str(compose_dir() / "image" / "pom.xml"), f"-P{release.logging}",
+                    "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}",
+                    f"-Dkafka.version={version}",
+                ],
+                cwd=elsewhere,
+            )  # fmt: skip
+        except InfrastructureError as error:
+            # The second text is that of a failure which Maven remembers.
+            if not re.search("Could not find artifact|was not found in", str(error)):
+                raise
+            raise InfrastructureError(
+                f"Maven finds no Kafka {version}: choose a release that exists, such as {release.tested}"
+            ) from None
 
 
 def _build(client: Any, folder: str, tag: str, **arguments: str) -> None:

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from analyzers.spark.session import end_spark
 from nemesis.generate import default_weights
-from pytest_kafkacheck.cluster.docker.engine import require_image, require_memory
-from pytest_kafkacheck.cluster.docker.images import image_for
+from pytest_kafkacheck.cluster.docker.engine import require_memory
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.progress import Say, Show, show_nothing
 from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.setup.image_build import prepare
 from pytest_kafkacheck.shrink.shrink import shrink
 from pytest_kafkacheck.soak.plan import Soak
 
@@ -66,7 +66,7 @@ class Clusters:
         engine = EngineConnection()
         try:
             for cluster in plan.clusters:
-                require_image(engine.client, cluster.image or image_for(cluster.version, engine.client))
+                prepare(engine.client, cluster, self._say)
                 if clusters > 1:
                     require_memory(engine.client, cluster, times=clusters, beside_mb=clusters * JUDGE_MB)
         finally:

@@ -27,11 +27,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.cluster.docker import reaper
     from pytest_kafkacheck.cluster.docker.boot import running
-    from pytest_kafkacheck.cluster.docker.engine import connect, require_image
-    from pytest_kafkacheck.cluster.docker.images import image_for
+    from pytest_kafkacheck.cluster.docker.engine import connect
     from pytest_kafkacheck.cluster.docker.reattach import connection_info
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-    from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+    from pytest_kafkacheck.setup.image_build import prepare
 
     spec = ClusterSpec(**spec_fields(options))
     name = options.name or f"c-{secrets.token_hex(3)}"
@@ -43,9 +42,7 @@ def _run(options: argparse.Namespace) -> int:
                 f"--name {name}: a cluster of this name exists; choose another name, or remove it: "
                 f"kafkacheck cluster down {name}"
             )
-        image = spec.image or image_for(spec.version, client)
-        require_image(client, image)
-        ensure_class_archives(client, spec.version, image, say)
+        prepare(client, spec, say)
         say(f"starting {spec.describe()}")
         with (
             tempfile.TemporaryDirectory(prefix="kafkacheck-") as logs,

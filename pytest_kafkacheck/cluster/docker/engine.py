@@ -62,12 +62,12 @@ def require_image(client: Any, image: str) -> None:
     """Raise InfrastructureError, with the command that provides the image, when the engine does not have it."""
     try:
         client.images.get(image)
-    except ImageNotFound as error:
+    except ImageNotFound:
         kafka = re.match(r"(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)", image)
         remedy = f"kafkacheck image build {kafka[1]}" if kafka else "kafkacheck setup"
         if not kafka and not image.startswith("kafkacheck/"):
             remedy = f"docker pull {image}"
-        raise InfrastructureError(f"The engine has no image {image!r}. Run: {remedy}") from error
+        raise InfrastructureError(f"The engine has no image {image!r}. Run: {remedy}") from None
 
 
 def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> None:

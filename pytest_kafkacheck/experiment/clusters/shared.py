@@ -22,7 +22,8 @@ from pytest_kafkacheck.cluster.docker.reattach import connection_info, reattach
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
-from pytest_kafkacheck.experiment.clusters.started import check_startable, prepare
+from pytest_kafkacheck.experiment.clusters.started import check_startable
+from pytest_kafkacheck.setup.image_build import prepare
 
 log = logging.getLogger(__name__)
 

@@ -10,19 +10,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.engine import require_image
-from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.docker.reattach import take_over
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
-from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+from pytest_kafkacheck.setup.image_build import prepare
 
 
 class StartedClusters:
@@ -74,13 +71,6 @@ def check_startable(spec: ClusterSpec) -> None:
             f"ClusterSpec.attached={spec.attached!r} names nodes of a cluster that runs already, but no cluster is "
             f"attached; say which one it is with --kafkacheck-attach (--attach on the command line), or leave it out"
         )
-
-
-def prepare(client: Any, spec: ClusterSpec, say: Callable[[str], None]) -> None:
-    """Make sure of what a start needs: the image, and the class archives that make the start fast."""
-    image = spec.image or image_for(spec.version, client)
-    require_image(client, image)
-    ensure_class_archives(client, spec.version, image, say)
 
 
 class KeptClusters(StartedClusters):
