@@ -25,6 +25,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.spec.release import NEWEST
 from pytest_kafkacheck.cluster.spec.spec import DEFAULT_VERSION, ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
@@ -81,7 +82,7 @@ def test_a_broker_image_gives_the_client_of_its_release(
 @pytest.mark.nightly
 def test_it_keeps_to_every_rule_of_the_protocol(engine: Any, tmp_path: Path) -> None:
     lines: list[str] = []
-    spec = ClusterSpec(version="4.3.0", brokers=1)
+    spec = ClusterSpec(version=NEWEST.tested, brokers=1)
     ensure_class_archives(engine, spec.version, image_for(spec.version, engine), print)
     with running(engine, spec, run=own("rules"), logs=tmp_path) as one, RealBrokers(one.brokers) as brokers:
         broken = run_rules(

@@ -143,10 +143,10 @@ def test_a_voter_is_not_removed(cluster: DockerCluster) -> None:
 @pytest.mark.parametrize(
     ("path", "shape"),
     [
-        (("4.1.1", "4.2.1", "4.3.0"), {}),
+        (("4.1.1", "4.2.2", "4.3.1", "4.4.0"), {}),
         (("3.9.2", "4.1.1"), {"controllers": 3}),
         (("2.8.2", "3.9.2"), {"zookeepers": 3}),
-        (("4.2.1", "4.1.1"), {"features": {"metadata.version": "4.1-IV1"}}),
+        (("4.2.2", "4.1.1"), {"features": {"metadata.version": "4.1-IV1"}}),
     ],
     ids=["kraft", "kraft-3.9", "zookeeper", "down"],
 )
@@ -167,7 +167,7 @@ def test_a_cluster_is_upgraded_and_downgraded(
             round_of(cluster)
         assert sorted(read(cluster, TOPIC)) == sorted(values)
         assert cluster.brokers == addresses
-        if path[-1] == "4.3.0":
-            lifecycle.set_features(cluster, {"metadata.version": 30})
+        if path[-1] == "4.4.0":
+            lifecycle.set_features(cluster, {"metadata.version": 33})
             round_of(cluster)
     assert objects(engine, own("upgrade")) == []

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pytest_kafkacheck as api
+from pytest_kafkacheck.cluster.spec.release import NEWEST
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
@@ -34,7 +35,7 @@ CONFIG = {
     "group.share.heartbeat.interval.ms": 1000,
     "group.share.min.heartbeat.interval.ms": 1000,
 }
-CLUSTER = ClusterSpec(version="4.3.0", config=CONFIG)
+CLUSTER = ClusterSpec(version=NEWEST.tested, config=CONFIG)
 
 
 def operations(run: Run, f: str) -> list[dict[str, Any]]:

@@ -83,7 +83,7 @@ def test_elections_of_controllers_in_zookeeper_mode_break_no_invariant(
     assert "controller" in silent
 
 
-@pytest.mark.parametrize("version", ["4.1.1", "4.3.0"])
+@pytest.mark.parametrize("version", ["4.1.1", "4.4.0"])
 def test_an_eligible_replica_leads_after_an_empty_isr(
     kafkacheck: Callable[[Experiment], Run], version: str
 ) -> None:

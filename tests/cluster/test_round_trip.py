@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from analyzers.judge.analyze import analyze
+from pytest_kafkacheck.cluster.spec.release import NEWEST
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
@@ -22,7 +23,7 @@ COPIER = Path(__file__).parents[2] / "examples" / "applications" / "copier.py"
 
 PLACES = ("{bootstrap}", "{source}", "{sink}", "{group}", "{client}")
 
-CLUSTER = ClusterSpec(version="4.3.0")
+CLUSTER = ClusterSpec(version=NEWEST.tested)
 """Share groups are in production there. All workloads share it."""
 
 

@@ -29,7 +29,7 @@ SPECS = {"scram": ClusterSpec(brokers=2, controllers=1, security="SASL_SSL")}
 NIGHTLY = {
     "tls": ClusterSpec(brokers=1, security="SSL"),
     "plain": ClusterSpec(security="SASL_PLAINTEXT", mechanism="PLAIN"),
-    "plain-tls": ClusterSpec(version="4.3.0", security="SASL_SSL", mechanism="PLAIN"),
+    "plain-tls": ClusterSpec(version="4.4.0", security="SASL_SSL", mechanism="PLAIN"),
     "scram-256": ClusterSpec(version="3.9.2", security="SASL_PLAINTEXT", mechanism="SCRAM-SHA-256"),
     "zookeeper-tls": ClusterSpec(version="2.8.2", zookeepers=1, security="SSL"),
     "zookeeper-scram": ClusterSpec(version="3.9.2", zookeepers=3, control_plane=True, security="SASL_SSL"),

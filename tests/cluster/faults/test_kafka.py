@@ -249,7 +249,7 @@ def test_a_group_of_the_consumer_protocol_is_refused(cluster: DockerCluster, top
 
 def test_brokers_elect_a_new_controller(engine: Any, tmp_path: Path) -> None:
     with running(
-        engine, ClusterSpec(version="3.9.2", zookeepers=1), run=own("depose"), logs=tmp_path
+        engine, ClusterSpec(version="3.7.2", zookeepers=1), run=own("depose"), logs=tmp_path
     ) as cluster:
         topics.create(cluster.brokers, "t", partitions=1, replication_factor=3)
         watch = Trigger.parse("controller-change").watch(cluster, NoClients(), topic="t")

@@ -1,0 +1,79 @@
+"""Each line of Kafka starts in each of its shapes, and the demo shows its two verdicts there.
+
+By day, `test_topologies` starts the oldest line, 3.7 and the newest. With the environment variable
+KAFKACHECK_RELEASE_RESULTS, what was found is put into that file, from which docs/generate makes the table of
+docs/versions.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kafkacheck.cli.demo import experiments
+from pytest_kafkacheck.cluster.spec.release import RELEASES, Release
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.experiment.harness import Harness
+from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.setup.image_build import prepare
+
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(600)]
+
+RESULTS = "KAFKACHECK_RELEASE_RESULTS"
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "combined": {},
+    "controllers": {"controllers": 3},
+    "zookeeper": {"zookeepers": 1},
+}
+
+
+def shapes(release: Release) -> list[str]:
+    return [shape for shape in SHAPES if (release.zookeeper if shape == "zookeeper" else release.kraft)]
+
+
+CELLS = [
+    pytest.param(release, shape, id=f"{release.tested}-{shape}")
+    for release in RELEASES.values()
+    for shape in shapes(release)
+]
+
+
+@pytest.mark.parametrize(("release", "shape"), CELLS)
+def test_both_verdicts_of_the_demo(
+    harness: Harness, engine: Any, tmp_path: Path, release: Release, shape: str
+) -> None:
+    spec = ClusterSpec(version=release.tested, **SHAPES[shape])
+    prepare(engine, spec, harness.say)
+    begun = time.monotonic()
+    with harness.cluster(spec, logs=tmp_path):
+        seconds = time.monotonic() - begun
+    losing, keeping = (harness.run(replace(each, cluster=spec)) for each in experiments())
+    note(
+        spec.version, shape, {"seconds": round(seconds, 1), "losing": seen(losing), "keeping": seen(keeping)}
+    )
+    losing.assert_invalid("lost-write")
+    keeping.assert_valid()
+
+
+def seen(run: Run) -> dict[str, Any]:
+    lost = sum(each.count for each in run.verdict.findings if each.anomaly == "lost-write")
+    return {"result": run.result, "acks": run.verdict.exercised.acks, "lost": lost}
+
+
+def note(version: str, shape: str, found: dict[str, Any]) -> None:
+    if (path := os.environ.get(RESULTS)) is None:
+        return
+    results = json.loads(Path(path).read_text())
+    shapes = {**results.get(version, {}), shape: found}
+    known = [release.tested for release in RELEASES.values()]
+    results[version] = {each: shapes[each] for each in SHAPES if each in shapes}
+    Path(path).write_text(
+        json.dumps({each: results[each] for each in known if each in results}, indent=1) + "\n"
+    )
