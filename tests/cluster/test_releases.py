@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,17 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.cli.demo import experiments
+from pytest_kafkacheck.cluster.docker import lifecycle
+from pytest_kafkacheck.cluster.docker.attach import attached
+from pytest_kafkacheck.cluster.docker.compose import compose_file
 from pytest_kafkacheck.cluster.spec.release import RELEASES, Release
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.setup.image_build import prepare
+from tests.support.compose_project import NEEDS_COMPOSE, composed
+from tests.support.real_cluster import round_of, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(600)]
 
@@ -60,6 +67,38 @@ def test_both_verdicts_of_the_demo(
     )
     losing.assert_invalid("lost-write")
     keeping.assert_valid()
+
+
+@NEEDS_COMPOSE
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ClusterSpec(version=RELEASES[line].tested, zookeepers=0 if RELEASES[line].kraft else 1)
+        for line in ("3.0", "3.3", "3.7", "4.0", "4.4")
+    ],
+    ids=lambda spec: spec.version,
+)
+def test_a_compose_file_is_attached_to(engine: Any, tmp_path: Path, spec: ClusterSpec) -> None:
+    prepare(engine, spec, print)
+    file = tmp_path / "compose.yml"
+    file.write_text(compose_file(spec))
+    with composed(engine, str(file), version=spec.version) as project:
+
+        def answers() -> bool:
+            with suppress(UsageError, InfrastructureError), attached(engine, f"compose:{project}"):
+                return True
+            return False
+
+        wait_until(answers, limit=120)
+        with attached(engine, f"compose:{project}") as cluster:
+            assert sorted(cluster.nodes) == list(spec.nodes)
+            controller = cluster.controller()
+            assert controller is not None
+            cluster.nodes[controller].kill()
+            wait_until(lambda: cluster.controller() not in (None, controller))
+            cluster.nodes[controller].start()
+            lifecycle.wait_settled(cluster)
+            round_of(cluster)
 
 
 def seen(run: Run) -> dict[str, Any]:
