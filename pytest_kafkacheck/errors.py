@@ -31,5 +31,9 @@ class CapabilityError(InfrastructureError):
     """The host is not capable of a fault that an experiment asks for. A test is then skipped, with this text."""
 
 
+class MissingImageError(InfrastructureError):
+    """The engine has no such image, and it is not to be built. A test then fails with this text alone."""
+
+
 class VerdictError(KafkacheckError, AssertionError):
     """The verdict of a run is not the one that the test expects. The text is the evidence."""

@@ -6,6 +6,7 @@ import json
 import secrets
 import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,11 @@ def kafkacheck_cluster(
 
     options = marker_options(request.node)
     spec = options.cluster or ClusterSpec()
-    with _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs", alone=options.alone) as cluster:
+    with ExitStack() as stack:
+        with skipped_where_impossible():
+            cluster = stack.enter_context(
+                _kafkacheck_harness.cluster(spec, logs=tmp_path / "logs", alone=options.alone)
+            )
         output = tmp_path / "processes"
         own = OwnProcesses(output)
         # The cluster outlives the test, what belongs to the test does not.

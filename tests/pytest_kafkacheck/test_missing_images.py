@@ -13,7 +13,7 @@ from docker.errors import ImageNotFound
 
 from pytest_kafkacheck.cluster.docker.images import agent_image, local_image
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError
+from pytest_kafkacheck.errors import InfrastructureError, MissingImageError
 from pytest_kafkacheck.setup import image_build
 
 SPEC = ClusterSpec(version="3.7.0")
@@ -66,13 +66,11 @@ def test_a_start_is_refused_where_nothing_may_be_built(
     builds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(image_build.BUILD, "no")
-    with pytest.raises(InfrastructureError) as refused:
+    with pytest.raises(MissingImageError) as refused:
         image_build.prepare(Engine(agent_image()), SPEC, print)
     assert str(refused.value) == (
         f"The engine has no image {local_image('3.7.0')!r}. Run: kafkacheck image build 3.7.0"
     )
-    # pytest shows the cause of an error as well: the lines of the engine's client say nothing to a user.
-    assert refused.value.__suppress_context__
     assert not builds
     image_build.prepare(Engine(agent_image(), local_image("3.7.0")), SPEC, print)
 
@@ -101,3 +99,43 @@ def test_a_release_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(image_build.debian, "run", fail)
     with pytest.raises(InfrastructureError, match=r"^Maven finds no Kafka 4\.1\.9: .* such as 4\.1\.2$"):
         image_build.fetch_jars("4.1.9", tmp_path)
+
+
+@pytest.mark.parametrize("fixture", ["kafkacheck", "kafkacheck_cluster"])
+def test_a_test_without_its_image_fails_in_one_line(pytester: pytest.Pytester, fixture: str) -> None:
+    pytester.makeconftest(
+        """
+        from contextlib import contextmanager
+        import pytest
+        from pytest_kafkacheck.errors import MissingImageError
+
+        @pytest.fixture(scope="session")
+        def _kafkacheck_harness(tmp_path_factory):
+            class Harness:
+                directory = tmp_path_factory.mktemp("runs")
+                has_failed = False
+
+                def run(self, *_, **__):
+                    raise MissingImageError("there is no image")
+
+                @contextmanager
+                def cluster(self, *_, **__):
+                    raise MissingImageError("there is no image")
+                    yield
+
+            return Harness()
+        """
+    )
+    pytester.makepyfile(
+        f"""
+        import pytest_kafkacheck as api
+
+        def test_it({fixture}):
+            {fixture}(api.Experiment(workload=api.AppendLog(), duration=1))
+        """
+    )
+    shown = pytester.runpytest_subprocess("-p", "no:cacheprovider").stdout.str()
+    assert "there is no image" in shown
+    assert "raise MissingImageError" not in shown
+    assert "During handling" not in shown
+    assert "runner.py" not in shown

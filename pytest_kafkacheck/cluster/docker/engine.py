@@ -15,7 +15,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from pytest_kafkacheck.cluster.spec.properties import listener_protocols, published
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.errors import InfrastructureError, MissingImageError, UsageError
 
 SPARE_MB = 250
 """MiB that a broker needs besides its heap: metaspace, threads, buffers, page cache for small logs."""
@@ -59,7 +59,7 @@ def _one_pool(client: Any) -> None:
 
 
 def require_image(client: Any, image: str) -> None:
-    """Raise InfrastructureError, with the command that provides the image, when the engine does not have it."""
+    """Raise MissingImageError, with the command that provides the image, when the engine does not have it."""
     try:
         client.images.get(image)
     except ImageNotFound:
@@ -67,7 +67,7 @@ def require_image(client: Any, image: str) -> None:
         remedy = f"kafkacheck image build {kafka[1]}" if kafka else "kafkacheck setup"
         if not kafka and not image.startswith("kafkacheck/"):
             remedy = f"docker pull {image}"
-        raise InfrastructureError(f"The engine has no image {image!r}. Run: {remedy}") from None
+        raise MissingImageError(f"The engine has no image {image!r}. Run: {remedy}") from None
 
 
 def require_layout(client: Any, image: str, *, labels: Mapping[str, str]) -> None:
