@@ -16,6 +16,7 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.matrix.config_matrix import Chosen
 from pytest_kafkacheck.matrix.scenarios import LEADER, Layout, Scenario
 from workloads.append_log import AppendLog
+from workloads.workload import client_library
 
 Expected = Literal["keeps", "loses", "unavailable"]
 
@@ -79,7 +80,7 @@ class Cell:
     def impossible(self) -> str | None:
         """Why there is no such configuration of Kafka; None where there is."""
         try:
-            return "; ".join(self.configuration.problems()) or None
+            return "; ".join((*self.configuration.problems(), *self.chosen.problems())) or None
         except UsageError as error:
             return str(error)
 
@@ -128,6 +129,8 @@ class Cell:
             producers=1,
             readers=0,
             sessions=0,
+            library=chosen.library,
+            client_version=chosen.client_version,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -139,5 +142,6 @@ class Cell:
             "idempotence": self.workload.idempotent,
             "version": chosen.version,
             "elr": bool(self.configuration.elr),
+            "library": client_library(self.workload),
             **chosen.topic_config,
         }

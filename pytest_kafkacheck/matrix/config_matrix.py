@@ -9,7 +9,9 @@ from typing import Any
 
 from pytest_kafkacheck.audit.configuration import Acks, Configuration, Mode
 from pytest_kafkacheck.errors import UsageError
+from workloads.clients.library import check_library, versioned
 from workloads.values import kafka_text
+from workloads.workload import DEFAULT_LIBRARY
 
 SHORT = {"min.insync.replicas": "min.isr", "unclean.leader.election.enable": "unclean"}
 """Names of settings in the names of cells."""
@@ -27,10 +29,20 @@ class Chosen:
     topic_config: Mapping[str, str]
     name: str
     mode: Mode | None = None
+    library: str = DEFAULT_LIBRARY
+    client_version: str | None = None
 
     def __hash__(self) -> int:
         """Settings of the topic are a mapping, which has no hash."""
         return hash((self.name, self.acks, self.replication, self.version))
+
+    def problems(self) -> list[str]:
+        """Why there is no such client; none where there is."""
+        try:
+            check_library(versioned(self.library, self.client_version))
+        except ValueError as error:
+            return [str(error)]
+        return []
 
     @property
     def configuration(self) -> Configuration:
@@ -60,6 +72,8 @@ class ConfigMatrix:
     version       Kafka releases.
     elr           eligible leader replicas on or off; None: the release's default.
     mode          "kraft" or "zookeeper"; None: that in which the release is run by default.
+    library       of the producers, see docs/clients.md; "java-3.7.2" is a release of the Java client.
+    client_version  of library="java".
     skip_impossible  run the rest where some combinations are impossible; otherwise these are refused, with a list.
     Raises UsageError for a setting without values.
 
@@ -81,13 +95,17 @@ class ConfigMatrix:
     version: Sequence[str] = ("4.1.1",)
     elr: Sequence[bool | None] = (None,)
     mode: Sequence[Mode | None] = (None,)
+    library: Sequence[str] = (DEFAULT_LIBRARY,)
+    client_version: Sequence[str | None] = (None,)
     skip_impossible: bool = False
 
     def __post_init__(self) -> None:
         lists: dict[str, Any] = {
             name: getattr(self, name)
-            for name in ("acks", "replication", "idempotence", "version", "elr", "mode")
-        }
+            for name in (
+                "acks", "replication", "idempotence", "version", "elr", "mode", "library", "client_version",
+            )
+        }  # fmt: skip
         if not isinstance(self.topic_config, Mapping):
             raise UsageError(
                 f"ConfigMatrix.topic_config={self.topic_config!r}: expected lists of values by name of setting, such "
@@ -109,6 +127,8 @@ class ConfigMatrix:
             "version": self.version,
             "elr": self.elr,
             "mode": self.mode,
+            "library": self.library,
+            "client_version": self.client_version,
         }
         several = [name for name, values in axes.items() if len(values) > 1]
         found = []
@@ -121,4 +141,6 @@ class ConfigMatrix:
 
 
 def _text(value: object) -> str:
+    if value is None:
+        return "default"
     return str(value).lower() if isinstance(value, bool) else str(value)

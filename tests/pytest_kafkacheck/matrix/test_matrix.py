@@ -59,6 +59,23 @@ def test_impossible_cells_are_listed_and_the_rest_runs_only_if_told_to() -> None
     assert len(rest.impossible) == 7
 
 
+def test_clients_are_varied_as_settings_are() -> None:
+    values: dict[str, Any] = {"library": ["kafka-python", "java"], "client_version": [None, "3.7.2", "1.0.0"]}
+    matrix = ConfigMatrix(**values, skip_impossible=True) * scenarios("leader-killed")
+    assert [(cell.chosen.name, cell.describe()["library"]) for cell in matrix] == [
+        ("library=kafka-python-client_version=default", "kafka-python"),
+        ("library=java-client_version=default", "java"),
+        ("library=java-client_version=3.7.2", "java-3.7.2"),
+    ]
+    reasons = matrix.impossible.values()
+    assert sum("only library='java' has releases" in each for each in reasons) == 2
+    assert sum("'1.0.0': expected a release of kafka-clients from 2.8.0" in each for each in reasons) == 1
+    (batch,) = batches(matrix)
+    assert {worker.library for worker in batch.experiment.workload.workers()} == {
+        "kafka-python", "java", "java-3.7.2",
+    }  # fmt: skip
+
+
 def test_where_every_cell_is_impossible_nothing_runs() -> None:
     matrix = ConfigMatrix(acks=[1], idempotence=[True], skip_impossible=True) * scenarios("leader-killed")
     with pytest.raises(UsageError, match="every cell is impossible"):

@@ -25,6 +25,7 @@ from pytest_kafkacheck.soak.state import SoakFolder, State
 from tests.support.fake_lab import FakeLab, at_once, shows
 from workloads.append_log import AppendLog
 from workloads.groups import Groups
+from workloads.workload import client_library
 
 PLAN = Soak(workloads=[AppendLog(), Groups()], vary={"partitions": [1, 2, 5], "record_size": [0, 100]})
 
@@ -66,6 +67,10 @@ def test_values_that_exclude_each_other_are_drawn_again() -> None:
     drawn = [draw(plan, 3, number, ()).experiment.workload for number in range(1, 21)]
     values = {(each.acks, each.idempotence) for each in drawn}  # type: ignore[attr-defined]
     assert values == {("all", True), ("all", False), (1, False)}
+    clients = {"library": ["kafka-python", "java"], "client_version": [None, "3.7.2"]}
+    plan = Soak(workloads=[AppendLog()], vary=clients)
+    drawn = [draw(plan, 3, number, ()).experiment.workload for number in range(1, 21)]
+    assert {client_library(each) for each in drawn} == {"kafka-python", "java", "java-3.7.2"}
     never = Soak(workloads=[AppendLog()], vary={"acks": [1], "idempotence": [True]})
     with pytest.raises(
         UsageError, match=r"round 1: none of 20 draws is possible: .*idempotence=True needs acks"
