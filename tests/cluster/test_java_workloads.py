@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import pytest_kafkacheck as api
+from pytest_kafkacheck.cluster.spec.release import release_of
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
@@ -19,13 +20,16 @@ pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(400)
 RELEASES = ("2.8.2", "3.9.2", "4.1.1", "4.4.0")
 
 FOLLOWERS = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
-SOON = {
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
-}
+SOON = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000}
 """Transactions that stall are aborted in time."""
 
 CLUSTERS = {
-    release: ClusterSpec(version=release, racks=("a", "b", "c"), config=FOLLOWERS | SOON)
+    release: ClusterSpec(
+        version=release,
+        zookeepers=0 if release_of(release).kraft else 1,
+        racks=("a", "b", "c"),
+        config=FOLLOWERS | SOON,
+    )
     for release in RELEASES
 }
 
