@@ -2,17 +2,47 @@ package kafkacheck.client;
 
 import com.grack.nanojson.JsonObject;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.InvalidPidMappingException;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.UnknownProducerIdException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** A producer, transactional or not. */
 final class ProducerClient implements Client {
+    /**
+     * Errors that send() raises before it puts a record into a batch, in each release: no metadata or no memory within
+     * max.block.ms, too large, a topic that does not exist for this user. Any other one may come after that.
+     */
+    private static final List<Class<? extends Exception>> BEFORE_BATCHING = List.of(
+            TimeoutException.class,
+            RecordTooLargeException.class,
+            SerializationException.class,
+            InvalidTopicException.class,
+            TopicAuthorizationException.class,
+            AuthenticationException.class);
+
+    /**
+     * After these, an abort does not prove that the commit never takes effect. The coordinator gives them when it has
+     * forgotten the id, such as after a loss of its log, and the commit may have been complete before. Up to 3.7, the
+     * library then ignores that the abort is refused, and claims the id again.
+     */
+    private static final List<Class<? extends Exception>> ID_IS_UNKNOWN =
+            List.of(InvalidPidMappingException.class, UnknownProducerIdException.class);
+
     private final KafkaProducer<byte[], byte[]> producer;
     private final Output output;
     private final Thread main = Thread.currentThread();
@@ -40,7 +70,7 @@ final class ProducerClient implements Client {
     }
 
     void send(JsonObject record) {
-        long number = record.getLong("n");
+        Completion completion = new Completion(record.getLong("n"));
         try {
             producer.send(
                     new ProducerRecord<>(
@@ -50,22 +80,51 @@ final class ProducerClient implements Client {
                             Json.bytes(record.getString("key")),
                             Json.bytes(record.getString("value")),
                             Json.headers(record.getArray("headers"))),
-                    (metadata, error) -> completed(number, metadata, error));
+                    completion);
         } catch (RuntimeException e) {
-            completed(number, null, e);
+            completion.refused(e);
         }
     }
 
-    /** The producer's own thread calls this for a record that it may have sent; send() itself for one that it refuses. */
-    private void completed(long number, RecordMetadata metadata, Exception error) {
-        if (error != null) {
+    /**
+     * How one record ends: the first report counts. From 3.2 on, send() may put a record into a batch, then fail because
+     * an earlier one has failed, and the producer's own thread reports the same record again.
+     */
+    private final class Completion implements Callback {
+        private final long number;
+        private final AtomicBoolean isReported = new AtomicBoolean();
+
+        Completion(long number) {
+            this.number = number;
+        }
+
+        /** Within send() for an error of the API, otherwise on the producer's own thread. */
+        @Override
+        public void onCompletion(RecordMetadata metadata, Exception error) {
+            if (error == null) {
+                if (isReported.compareAndSet(false, true)) {
+                    output.complete(number, metadata.hasOffset() ? (Long) metadata.offset() : null);
+                }
+            } else if (Thread.currentThread() == main) {
+                refused(error);
+            } else {
+                failed(Failure.of(error));
+            }
+        }
+
+        /** send() refuses the record. */
+        void refused(Exception error) {
             JsonObject described = Failure.of(error);
-            if (Thread.currentThread() == main) {
+            if (BEFORE_BATCHING.stream().anyMatch(each -> each.isInstance(error))) {
                 described.put("sent", false);
             }
-            output.complete(number, described);
-        } else {
-            output.complete(number, metadata.hasOffset() ? (Long) metadata.offset() : null);
+            failed(described);
+        }
+
+        private void failed(JsonObject error) {
+            if (isReported.compareAndSet(false, true)) {
+                output.complete(number, error);
+            }
         }
     }
 
@@ -101,10 +160,21 @@ final class ProducerClient implements Client {
         } catch (KafkaException e) {
             JsonObject error = Failure.of(e);
             if (isCommit && !(e instanceof TimeoutException)) {
-                error.put("aborted", aborts(deadline));
+                boolean isAborted = aborts(deadline);
+                error.put("aborted", isAborted && !isCausedBy(e, ID_IS_UNKNOWN));
             }
             throw new Failure(error);
         }
+    }
+
+    private static boolean isCausedBy(Throwable error, List<Class<? extends Exception>> classes) {
+        for (Throwable each = error; each != null; each = each.getCause()) {
+            Throwable cause = each;
+            if (classes.stream().anyMatch(one -> one.isInstance(cause))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether the coordinator acknowledges the abort, which proves that the commit never takes effect. */
