@@ -63,7 +63,7 @@ VERSIONS = {
 }
 """Which every client from 2.8 to 4.4 speaks."""
 
-OF_TRANSACTIONS_2 = {ProduceRequest: (3, 12), EndTxnRequest: (0, 5)}
+OF_TRANSACTIONS_2 = {ProduceRequest: (3, 12), TxnOffsetCommitRequest: (0, 5), EndTxnRequest: (0, 5)}
 """With `transaction.version` 2 (KIP-890)."""
 
 UNSUPPORTED_VERSION = 35
