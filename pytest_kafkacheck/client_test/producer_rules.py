@@ -88,6 +88,19 @@ def _no_partition(bench: Bench) -> None:
     expect(done[2].error is None, f"the next record, for partition 0, ended with {done[2].error}")
 
 
+def _flush(bench: Bench) -> None:
+    topic = bench.topic(1)
+    one = bench.producer(topic)
+    one.send(records(topic, [0] * COUNT))
+    one.call("flush", timeout_ms=10_000, limit=10.0)
+    expect(
+        len(one.completed) == COUNT,
+        f"{len(one.completed)} of {COUNT} records were completed before the answer to 'flush'",
+    )
+    stored = len(bench.brokers.stored(topic, 0))
+    expect(stored == COUNT, f"the brokers have {stored} of {COUNT} records after the answer to 'flush'")
+
+
 def _close(bench: Bench) -> None:
     topic = bench.topic(1)
     one = bench.producer(topic)
@@ -142,6 +155,10 @@ RULES = (
     Rule(
         name="no-partition", says="a record for a partition that is not there ends with an error, the next is sent",
         test=_no_partition, needs=("producer",),
+    ),
+    Rule(
+        name="flush", says="all records are completed before 'flush' is answered", test=_flush,
+        needs=("producer", "flush"),
     ),
     Rule(
         name="close", says="all records are completed before 'close' is answered; another client can be opened",

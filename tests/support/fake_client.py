@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 CAPABILITIES = [
-    "producer", "idempotence", "headers", "consumer", "read-committed", "leader-epochs",
+    "producer", "idempotence", "flush", "headers", "consumer", "read-committed", "leader-epochs",
     "reported-ends", "transactions", "group-classic", "assignor-range", "static-members", "share-groups",
 ]  # fmt: skip
 
@@ -185,6 +185,11 @@ class Client:
             self._store_open()
         line = {key: record.get(key) for key in ("key", "value", "headers")} | {"txn": self._txn}
         return {"n": record["n"], "offset": self._logs.append(topic, partition, line)}
+
+    def flush(self, **_: Any) -> dict[str, Any]:
+        if self._role not in ("producer", "transactional"):
+            raise Problem("INVALID_STATE", message="no producer is open")
+        return {}
 
     def begin(self) -> dict[str, Any]:
         if self._role != "transactional":

@@ -28,6 +28,7 @@ ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 CAPABILITIES: Mapping[str, str] = {
     "producer": "sends records with acks of all, 1 and 0",
     "idempotence": "sends with enable.idempotence",
+    "flush": "waits for its records by the flush() of its library",
     "headers": "sends and returns headers, and records without a value",
     "consumer": "reads given partitions from given offsets",
     "read-committed": "reads with isolation.level=read_committed",

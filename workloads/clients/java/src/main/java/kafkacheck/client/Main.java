@@ -26,12 +26,12 @@ import org.apache.kafka.common.config.ConfigException;
  */
 public final class Main {
     private static final List<String> OF_EACH_RELEASE = List.of(
-            "producer", "idempotence", "headers", "consumer", "read-committed", "leader-epochs", "rack", "transactions",
-            "group-classic", "static-members", "assignor-range", "assignor-roundrobin", "assignor-sticky",
+            "producer", "idempotence", "headers", "consumer", "read-committed", "leader-epochs", "rack", "flush",
+            "transactions", "group-classic", "static-members", "assignor-range", "assignor-roundrobin", "assignor-sticky",
             "assignor-cooperative-sticky");
 
     private static final Set<String> OF_OPEN_CLIENTS = Set.of(
-            "poll", "seek", "only", "commit", "begin", "add-offsets", "end", "acknowledge", "progress", "close");
+            "poll", "seek", "only", "commit", "flush", "begin", "add-offsets", "end", "acknowledge", "progress", "close");
 
     private final Output output;
     private Client client;

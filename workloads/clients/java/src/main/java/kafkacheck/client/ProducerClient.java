@@ -131,6 +131,7 @@ final class ProducerClient implements Client {
     @Override
     public JsonObject answer(String what, JsonObject request) throws Failure {
         switch (what) {
+            case "flush" -> producer.flush();
             case "begin" -> producer.beginTransaction();
             case "add-offsets" -> addOffsets(request);
             case "end" -> end(request);
