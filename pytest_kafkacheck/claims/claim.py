@@ -65,11 +65,13 @@ class Case:
     """A cluster on which a claim is shown.
 
     name      the release, and what else differs from the other cases, such as "4.1.1" or "4.1.1 ELR off".
+    client    the release of kafka-clients that the program uses, where it uses that library.
     expected  "refuted" where Kafka is known to behave otherwise there; `why` then gives the reason.
     """
 
     name: str
     cluster: ClusterSpec
+    client: str = ""
     expected: Expected = "confirmed"
     why: str = ""
 

@@ -20,6 +20,9 @@ RACKS = ClusterSpec(
     },
 )
 
+PATIENT = ClusterSpec(config={"broker.session.timeout.ms": "20000"})
+"""A broker that is paused for some seconds keeps its partitions."""
+
 RETENTION = ClusterSpec(config={"log.retention.check.interval.ms": "300"})
 
 CURRENT = (Case(name="4.1.1", cluster=KRAFT),)
@@ -55,3 +58,15 @@ TRANSACTION_VERSIONS = (
         why="all transactions of a producer have the same epoch (KAFKA-17754)",
     ),
 )
+
+
+def one_coordinator(version: str) -> ClusterSpec:
+    """Coordinators of transactions wait for no other broker, and a broker waits long for a coordinator."""
+    return ClusterSpec(
+        version=version,
+        config={
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "request.timeout.ms": "30000",
+        },
+    )

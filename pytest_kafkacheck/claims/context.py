@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
@@ -30,6 +30,9 @@ from workloads.clients.kafka_python import access
 from workloads.clients.kafka_python.producer import close_producer
 from workloads.clients.requests import LATEST, REPLICA, Leadership, Watermarks
 
+if TYPE_CHECKING:
+    from pytest_kafkacheck.claims.java_client import JavaClient
+
 log = logging.getLogger(__name__)
 
 CLOSE_LIMIT = 10.0
@@ -49,10 +52,11 @@ class ScenarioContext:
     An error of this clean-up is only logged where the program has raised one.
     """
 
-    def __init__(self, cluster: DockerCluster, *, run: Callable[[Experiment], Run]) -> None:
+    def __init__(self, cluster: DockerCluster, *, run: Callable[[Experiment], Run], client: str = "") -> None:
         self.cluster = cluster
         self.run = run
         """Runs an experiment on this cluster, and judges it."""
+        self._client = client
         self._stack = ExitStack()
         self._topics: list[str] = []
 
@@ -160,6 +164,15 @@ class ScenarioContext:
         """Starts a member of a group in a thread; it leaves with this context, or at `leave`."""
         consumer = KafkaConsumer(**self.group_settings(group, **settings))
         return self._stack.enter_context(members.Member(consumer, [topic]))
+
+    def java_client(self) -> JavaClient:
+        """Starts a process of our Java client, with the release of kafka-clients that the case names.
+
+        Raises NotExercised where that release is not on this machine and no broker image has it.
+        """
+        from pytest_kafkacheck.claims.java_client import JavaClient
+
+        return self._stack.enter_context(JavaClient(self._client, self.cluster.brokers.values()))
 
     def next_generation_member(self, group: str, topic: str) -> members.Member:
         """As `member`, of a group with the protocol of KIP-848. It needs confluent-kafka."""

@@ -51,17 +51,17 @@ def run_once(harness: Harness, scenario: Scenario) -> Try:
     """Show a claim on a cluster of its spec: the open one where it fits and is healthy."""
     logs = harness.directory / "scenarios" / scenario.name
     with harness.cluster(scenario.case.cluster, logs=logs, alone=True) as cluster:
-        shown = show(scenario.claim, cluster, run=harness.run)
+        shown = show(scenario.claim, cluster, run=harness.run, client=scenario.case.client)
     if shown.error is None:
         return shown
     return replace(shown, seen=f"{shown.seen}; traceback: {_keep_traceback(shown.error, logs)}")
 
 
-def show(claim: Claim, cluster: DockerCluster, *, run: Callable[[Experiment], Run]) -> Try:
-    """Show a claim on a running cluster. run: runs and judges an experiment."""
+def show(claim: Claim, cluster: DockerCluster, *, run: Callable[[Experiment], Run], client: str = "") -> Try:
+    """Show a claim on a running cluster. run: runs and judges an experiment. client: see `Case`."""
     began = time.monotonic()
     try:
-        with interrupts_before_errors(), ScenarioContext(cluster, run=run) as context:
+        with interrupts_before_errors(), ScenarioContext(cluster, run=run, client=client) as context:
             answer = claim.show(context)
     except (NotExercised, InfrastructureError, *SEND_ERRORS, OSError) as error:
         # A fault without effect or a broker that does not answer says nothing about the claim.
