@@ -40,7 +40,7 @@ test-fast: .venv/ready lint
 
 nightly: setup lint .venv-connect/ready
 	$(MAKE) java-client
-	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 4.3.0
+	$(BIN)/kafkacheck setup --compose --kafka 3.9.0 4.1.0 4.1.1 4.3.0 --clients 3.9.2 4.1.0 4.1.1 4.1.2
 	$(BIN)/kafkacheck image build
 	KAFKACHECK_RELEASE_RESULTS=docs/release_results.json $(BIN)/pytest --hypothesis-profile=nightly tests examples
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -65,18 +66,23 @@ class JavaClient:
     def open_producer(self, *topics: str, idempotence: bool = True, **config: object) -> None:
         """config: in Kafka's names, with ``_`` for the dots. Raises NotExercised where no broker answers."""
         given = {name.replace("_", "."): value for name, value in config.items()}
-        try:
-            self._process.call(
-                "open",
-                role="transactional" if "transactional.id" in given else "producer",
-                config=settings.producer(
-                    self._bootstrap, acks="all", idempotence=idempotence, settings=given
-                ),
-                topics=topics,
-                limit=OPEN_LIMIT,
-            )
-        except Refusal as error:
-            raise NotExercised(f"the Java client could not open a producer: {error}") from None
+        deadline = time.monotonic() + OPEN_LIMIT
+        while True:
+            try:
+                self._process.call(
+                    "open",
+                    role="transactional" if "transactional.id" in given else "producer",
+                    config=settings.producer(
+                        self._bootstrap, acks="all", idempotence=idempotence, settings=given
+                    ),
+                    topics=topics,
+                    limit=OPEN_LIMIT,
+                )
+                return
+            except Refusal as error:
+                # On a busy machine the first metadata may take longer than max.block.ms, which is 3 s.
+                if not error.retriable or time.monotonic() > deadline:
+                    raise NotExercised(f"the Java client could not open a producer: {error}") from None
 
     def send(self, records: Iterable[tuple[Log, str]]) -> Sequence[int]:
         """The numbers of the records, in their order. They are sent without a wait in between."""
