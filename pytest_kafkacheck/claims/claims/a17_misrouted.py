@@ -87,8 +87,8 @@ CLAIM = Claim(
             cluster=PATIENT,
             client="4.1.1",
             expected="refuted",
-            why="clients from 2.8.0 to 4.1.1 use the memory of a batch that timed out again, while its request is "
-            "being sent (KAFKA-19012)",
+            why="clients since 2.8.0, in the line 4.1 up to 4.1.1, use the memory of a batch that timed out again, "
+            "while its request is being sent (KAFKA-19012)",
         ),
     ),
     show=show,
