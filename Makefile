@@ -32,7 +32,8 @@ $(JAVA_CLIENT)/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLIENT)/sr
 	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq maven default-jdk-headless; } || \
 	  { echo "the Java client needs Maven and a JDK: sudo apt-get install maven default-jdk-headless"; exit 2; }
 	mvn -q -B -f $(JAVA_CLIENT)/pom.xml package
-	cp $(JAVA_CLIENT)/target/client.jar $@
+	cp $(JAVA_CLIENT)/target/client.jar $@.new
+	mv $@.new $@ # clients that run have the old one open
 
 # These tests wait for nearly half of their time; each further worker takes 10 s of processor time to collect them.
 test-fast: .venv/ready lint
