@@ -16,6 +16,7 @@ from workloads.clients.command.process import ClientFailure, ClientProcess
 from workloads.clients.command.producer import CommandProducer, CommandTransactional
 from workloads.clients.command.share import CommandShare
 from workloads.clients.connection import Address
+from workloads.clients.java.releases import is_java
 from workloads.clients.library import check_library, words
 from workloads.clients.outcome import Acks
 from workloads.clients.protocol import Consumer, Log, Member, Producer, ShareConsumer, TransactionalProducer
@@ -27,11 +28,16 @@ T = TypeVar("T")
 def introduce(name: str) -> Hello:
     """What the client says about itself; starts it once. Raises ClientFailure, and ValueError as `words`."""
     with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
-        process = ClientProcess(words(name), log=Path(folder) / "client.log")
+        process = ClientProcess(words(name), log=Path(folder) / "client.log", name=_shown(name))
         try:
             return process.hello()
         finally:
             process.end()
+
+
+def _shown(name: str) -> str | None:
+    """Of a client in messages: the command of a Java client is long, and its user has not written it."""
+    return name if is_java(name) else None
 
 
 class CommandLibrary:
@@ -175,7 +181,7 @@ class CommandLibrary:
             process.check()
             return process
         log = self._log or Path(tempfile.gettempdir()) / "kafkacheck-client.log"
-        process = ClientProcess(words(self._name), log=log)
+        process = ClientProcess(words(self._name), log=log, name=_shown(self._name))
         self._started.append(process)
         self._hello = process.hello()
         if missing := self._hello.missing(needs):

@@ -56,13 +56,20 @@ class ClientProcess:
     """Starts on construction. `hello` has to be awaited before the first request.
 
     log   its standard error is appended to this file.
+    name  in messages; None: the command.
     done  takes the completions of records, on a thread of this object.
     """
 
     def __init__(
-        self, command: Sequence[str], *, log: Path, done: Callable[[list[Done], int], None] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        log: Path,
+        name: str | None = None,
+        done: Callable[[list[Done], int], None] | None = None,
     ) -> None:
-        self._command, self._log = command, log
+        self._log = log
+        self._name = user_program.shortened(shlex.join(command)) if name is None else name
         self._done = done
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._failure: str | None = None
@@ -90,7 +97,7 @@ class ClientProcess:
         self._reader.start()
 
     def __str__(self) -> str:
-        return repr(user_program.shortened(shlex.join(self._command)))
+        return repr(self._name)
 
     @property
     def pid(self) -> int:
