@@ -21,6 +21,8 @@ from pytest_kafkacheck.cluster.docker.images import agent_image, archived_image,
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.setup.capabilities import missing_capabilities
+from workloads.clients.java.program import NoJavaClient, check_installed
+from workloads.clients.java.releases import DEFAULT_RELEASE
 from workloads.java_runtime import MINIMUM, find_java, release
 
 State = Literal["ok", "missing", "without"]
@@ -67,6 +69,7 @@ def examine(spec: ClusterSpec | None = None) -> Iterator[Diagnosis]:
     """
     spec = spec or ClusterSpec()
     yield _java()
+    yield _java_client()
     try:
         client = connect()
     except InfrastructureError as error:
@@ -91,6 +94,14 @@ def _java() -> Diagnosis:
         remedy = f"install a Java runtime, {MINIMUM} or later, or point JAVA_HOME to one; as root: kafkacheck setup"
         return Diagnosis("Java for Spark", "missing", f"none with release {MINIMUM} or later", remedy)
     return Diagnosis("Java for Spark", "ok", f"{release(java)}")
+
+
+def _java_client() -> Diagnosis:
+    try:
+        check_installed(DEFAULT_RELEASE)
+    except NoJavaClient as error:
+        return Diagnosis("Java client", "without", "library='java' and Queue cannot be used", str(error))
+    return Diagnosis("Java client", "ok", f"kafka-clients {DEFAULT_RELEASE}")
 
 
 def _engine(client: Any, info: dict[str, Any]) -> Diagnosis:
