@@ -1,4 +1,4 @@
-"""The tables in docs/soak.md: of soaks and their memory, as docs/soak_results has them, and of clients and traps."""
+"""The tables in docs/soak.md: of soaks and their memory, as docs/soak_results has them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import _client_traps
 from _blocks import replaced, table
 
 PARTS = ["first third", "second third", "last third"]
@@ -17,13 +16,7 @@ def generate(root: Path) -> dict[Path, str]:
     files = sorted((root / "docs" / "soak_results").glob("*.json"))
     found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     found.sort(key=lambda each: -each["summary"]["seconds"])
-    traps = root / "docs" / "scenario_results" / "traps" / "clients.json"
-    text = replaced(
-        page.read_text(encoding="utf-8"),
-        "client traps",
-        _client_traps.body(json.loads(traps.read_text(encoding="utf-8"))),
-    )
-    text = replaced(text, "soak results", results(found))
+    text = replaced(page.read_text(encoding="utf-8"), "soak results", results(found))
     return {page: replaced(text, "soak memory", memory(found))}
 
 
