@@ -307,30 +307,28 @@ def signs(home: Path) -> Iterator[str]:
         ],
     )
     if {each["f"] for each in operations} & {"txn"}:
-        yield from _signs_of_transactions(operations)
+        yield from signs_of_transactions(operations)
     groups = {each["group"] for each in operations if each["f"] == "member"}
     if groups:
         columns = ["process", "f", "invoked", "completed", "topic", "partition", "offset", "value", "final"]
         records = _rows(home, "records", columns)
         for group in sorted(groups):
             of_group = [each for each in operations if each["group"] == group]
-            yield from (f"{group.rpartition('-')[0]}: {sign}" for sign in _signs_of_group(records, of_group))
+            yield from (f"{group.rpartition('-')[0]}: {sign}" for sign in signs_of_group(records, of_group))
 
 
-def _signs_of_transactions(operations: list[dict[str, Any]]) -> Iterator[str]:
+def signs_of_transactions(operations: list[dict[str, Any]]) -> set[str]:
     transactions = [each | json.loads(each["value"]) for each in operations if each["f"] == "txn"]
-    ids = {each["transactional_id"] for each in transactions}
     late = max(each["invoked"] for each in transactions) - QUIET * 1e9
     committed = {
         each["transactional_id"]
         for each in transactions
         if each["type"] == "ok" and each["outcome"] == "commit" and each["ending"] >= late
     }
-    if ids - committed:
-        yield UNFINISHED
+    return {UNFINISHED} if {each["transactional_id"] for each in transactions} - committed else set()
 
 
-def _signs_of_group(records: list[dict[str, Any]], operations: list[dict[str, Any]]) -> set[str]:
+def signs_of_group(records: list[dict[str, Any]], operations: list[dict[str, Any]]) -> set[str]:
     members = {each["process"] for each in operations if each["f"] == "member"}
     sends = {each["value"]: each for each in records if each["f"] == "send"}
     late = max(each["invoked"] for each in sends.values()) - QUIET * 1e9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,16 @@ from typing import Any
 import pytest
 
 from benchmarks.client_traps import Cell, added, cell_of
-from benchmarks.traps import TRAPS
+from benchmarks.traps import (
+    COMMITTED_LOST,
+    LEFT_OUT,
+    POLLED_LOST,
+    STANDS_STILL,
+    TRAPS,
+    UNFINISHED,
+    signs_of_group,
+    signs_of_transactions,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,3 +85,45 @@ def test_an_unknown_run_is_a_try_only_if_the_client_fell_into_the_trap() -> None
         Cell("c", "stall", tries=3, fell=2, shown=["slow-recovery", "stalled-reader"], unknown=1),
         Cell("c", "wedge", tries=1),
     ]
+
+
+SECOND = 10**9
+
+
+def row(
+    f: str, at: int, value: int, offset: int = 0, *, process: int = 9, final: bool = False
+) -> dict[str, Any]:
+    times = {"invoked": at * SECOND, "completed": at * SECOND}
+    place = {"topic": "t", "partition": 0, "offset": offset}
+    return {"f": f, "process": process, "value": value, "final": final, **times, **place}
+
+
+MEMBER = {"f": "member", "type": "ok", "process": 1}
+
+
+def committed(at: int, offset: int) -> dict[str, Any]:
+    place = {"topic": "t", "partition": 0, "end_offset": offset}
+    return {"f": "commit", "type": "ok", "completed": at * SECOND, **place}
+
+
+def test_a_group_that_goes_on_behind_a_truncation_leaves_out_what_was_written_anew() -> None:
+    """Values 1 and 2 are lost, 3 to 5 take their offsets and the next one, and the group goes on at offset 2."""
+    sends = [row("send", at, at) for at in (1, 2, 3, 4, 5)] + [row("send", 30, 6)]
+    lost = [row("poll", 2, value, value - 1, process=1) for value in (1, 2)]
+    final = [row("poll", 40, value, value - 3, final=True) for value in (3, 4, 5)]
+    went_on = [*sends, *lost, *final, row("poll", 20, 5, 2, process=1)]
+    assert signs_of_group(went_on, [MEMBER]) == {POLLED_LOST, LEFT_OUT}
+    assert signs_of_group(went_on, [MEMBER, committed(3, 2)]) == {POLLED_LOST, LEFT_OUT, COMMITTED_LOST}
+    assert signs_of_group([*sends, *lost, *final], [MEMBER]) == {POLLED_LOST, STANDS_STILL}
+    back = [row("poll", 20, value, value - 3, process=1) for value in (3, 4, 5)]
+    assert signs_of_group([*sends, *lost, *final, *back], [MEMBER]) == {POLLED_LOST}
+
+
+def test_an_id_without_a_late_commit_is_unfinished() -> None:
+    def ended(at: int, id: str, outcome: str) -> dict[str, Any]:
+        value = {"transactional_id": id, "outcome": outcome, "ending": at * SECOND}
+        return {"f": "txn", "type": "ok", "invoked": at * SECOND, "value": json.dumps(value)}
+
+    both = [ended(1, "a", "commit"), ended(9, "b", "commit"), ended(9, "a", "abort")]
+    assert signs_of_transactions(both) == {UNFINISHED}
+    assert signs_of_transactions([*both, ended(8, "a", "commit")]) == set()
