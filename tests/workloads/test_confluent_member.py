@@ -72,6 +72,17 @@ def test_a_membership_is_that_of_the_records_polled_last(cluster: MockCluster) -
     other.close()
 
 
+def test_a_partition_that_was_lost_within_a_poll_has_no_position_to_commit(cluster: MockCluster) -> None:
+    """The next owner may have committed more, and the library sends the epoch with which it joined again."""
+    one = member(cluster)
+    poll_until(one, lambda polled, _: len(polled) == 10)
+    assert one.positions[LOG] == 10
+    # As when the callback runs within a poll that returns records.
+    one._change("lost", confluent_kafka.TopicPartition(*LOG), one.generation)
+    assert LOG not in one.positions
+    one.close()
+
+
 @pytest.mark.parametrize("assignor", ["range", pytest.param("cooperative-sticky", marks=pytest.mark.nightly)])
 def test_a_member_reads_commits_and_another_goes_on(cluster: MockCluster, assignor: str) -> None:
     one = member(cluster, assignor=assignor)

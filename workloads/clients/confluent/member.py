@@ -135,7 +135,11 @@ class ConfluentMember:
 
     @property
     def positions(self) -> Mapping[Log, int]:
-        return self._positions
+        # Of partitions that a rebalance within the last poll has taken away or given back, the position is that of
+        # the former assignment. The library sends a commit of it with the epoch of the new one, and the coordinator
+        # accepts it.
+        changed = {change.log for change in self._changes}
+        return {log: offset for log, offset in self._positions.items() if log not in changed}
 
     def poll(self, timeout: float) -> list[Polled]:
         polled: list[Polled] = []
@@ -182,10 +186,7 @@ class ConfluentMember:
     def allow_commits(self) -> None:
         if self._commits is None:
             raise ValueError("made without the setting commits_in_poll")
-        # Those of a former assignment must not be committed in the next one, which may start below them.
-        changed = {change.log for change in self._changes}
-        positions = {log: offset for log, offset in self._positions.items() if log not in changed}
-        self._commits.allow(self._library, positions, self._generation)
+        self._commits.allow(self._library, self.positions, self._generation)
 
     def commit_reports(self) -> list[CommitReport]:
         return [] if self._commits is None else self._commits.take()
