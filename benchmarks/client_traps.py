@@ -6,9 +6,9 @@
 The traps are declared in benchmarks/traps.py, and docs/clients.md explains each of them.
 
 Each cell says in how many tries the client fell into the trap, and what showed it. A run whose verdict is unknown is
-no try, unless it shows what the trap is about: a trap without effect says nothing. The cell of a client that cannot
-run the workload has the reason. Tries are added to those that FILE has already, after each one, so that a rate can be
-measured in several calls; remove its cells from FILE when a trap has changed.
+no try, unless it has a finding that the trap is about: a trap without effect says nothing. The cell of a client that
+cannot run the workload has the reason. Tries are added to those that FILE has already, after each one, so that a rate
+can be measured in several calls; remove its cells from FILE when a trap has changed.
 
 It needs the images of `kafkacheck setup`, Java, and the releases of Java clients that it names. With --runs, the runs
 are kept there, for `kafkacheck explain`.
@@ -182,8 +182,8 @@ def cell_of(cells: list[Cell], client: str, trap: str, kafka: str = DEFAULT_VERS
 
 
 def added(cell: Cell, shown: frozenset[str], *, is_known: bool) -> None:
-    """Add a try to its cell."""
-    if not is_known and not shown:
+    """Add a try to its cell. Of a run that is unknown only findings count: kafkacheck may have ended its clients."""
+    if not is_known and not shown & ANOMALIES.keys():
         cell.unknown += 1
         return
     cell.tries += 1

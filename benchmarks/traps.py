@@ -278,7 +278,7 @@ TRAPS = (
     ),
     Trap(
         workload=growing,
-        events=(add_partitions(at=5),),
+        events=(add_partitions(at=7),),
         shown={"added": frozenset({"added-partition-skip", "group-skip", f"group-0: {STANDS_STILL}"})},
         cooldown=8,
     ),

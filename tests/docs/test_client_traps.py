@@ -75,10 +75,10 @@ def test_the_page_has_what_was_measured_and_explains_each_trap(page: Any) -> Non
             assert f"\n- *{name}*" in text
 
 
-def test_an_unknown_run_is_a_try_only_if_the_client_fell_into_the_trap() -> None:
+def test_an_unknown_run_is_a_try_only_if_it_has_a_finding_of_the_trap() -> None:
     cells = [Cell("c", "stall", tries=1)]
     added(cell_of(cells, "c", "stall"), frozenset({"slow-recovery"}), is_known=True)
-    added(cell_of(cells, "c", "stall"), frozenset(), is_known=False)
+    added(cell_of(cells, "c", "stall"), frozenset({f"group-0: {STANDS_STILL}"}), is_known=False)
     added(cell_of(cells, "c", "stall"), frozenset({"stalled-reader"}), is_known=False)
     added(cell_of(cells, "c", "wedge"), frozenset(), is_known=True)
     assert cells == [
