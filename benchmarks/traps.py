@@ -278,7 +278,8 @@ TRAPS = (
     ),
     Trap(
         workload=growing,
-        events=(add_partitions(at=7),),
+        # A group learns of a partition within metadata.max.age.ms: 5 min by default, and 1 s in these clients.
+        events=(pause_client("role:member", at=6, lasting=4), add_partitions(at=7)),
         shown={"added": frozenset({"added-partition-skip", "group-skip", f"group-0: {STANDS_STILL}"})},
         cooldown=8,
     ),
