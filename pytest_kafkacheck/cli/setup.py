@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     name="setup",
-    help="find or install Java, a Docker engine, the broker image and Java clients",
+    help="get Java, a Docker engine, broker images, Java clients",
     order=10,
     add_options=_add_options,
     run=_run,
