@@ -9,7 +9,6 @@ from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import say
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
-from workloads.clients.java.releases import DEFAULT_RELEASE, checked
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +22,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--clients",
         metavar="RELEASE",
         nargs="+",
-        help=f"releases of Apache Kafka's Java client to get; default: {DEFAULT_RELEASE}",
+        help="releases of Apache Kafka's Java client to get; default: the one that library='java' means",
     )
     parser.add_argument(
         "--clients-from",
@@ -44,6 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     from pytest_kafkacheck.setup.debian import ensure_compose
     from pytest_kafkacheck.setup.everything import ensure_all
     from pytest_kafkacheck.setup.java_clients import ensure_java_client
+    from workloads.clients.java.releases import checked
 
     versions = options.kafka or [DEFAULT_VERSION]
     for version in versions:
