@@ -16,9 +16,10 @@ test: .venv/ready
 	$(MAKE) --jobs=2 --output-sync=target lint prepared
 	$(BIN)/pytest -n 3 -m "not nightly" --durations=40 tests examples
 
-# One after the other: both may install Debian packages.
-prepared: images
+# One after the other: both may install Debian packages. Java clients get class archives once our part of them is built.
+prepared: .venv/ready
 	$(MAKE) java-client
+	$(MAKE) images
 
 # The releases that `make test` needs.
 images: .venv/ready
