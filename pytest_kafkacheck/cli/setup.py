@@ -22,7 +22,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--clients",
         metavar="RELEASE",
         nargs="+",
-        help="releases of Apache Kafka's Java client to get; default: the one that library='java' means",
+        help="releases of Apache Kafka's Java client to get, and nothing else unless --kafka is there; without this "
+        "option, all is set up, with the release that library='java' means",
     )
     parser.add_argument(
         "--clients-from",

@@ -17,11 +17,12 @@ from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+from tests.support import sends
 from tests.support.java_client import java_library
 from tests.support.real_cluster import own, wait_until
 from workloads.clients.command.library import CommandLibrary
 from workloads.clients.outcome import Outcome
-from workloads.clients.protocol import Completion, Ending
+from workloads.clients.protocol import Ending
 
 pytestmark = [pytest.mark.cluster, pytest.mark.nightly, pytest.mark.timeout(400)]
 
@@ -61,20 +62,8 @@ def topic(broker: DockerCluster, **config: Any) -> str:
     return name
 
 
-def taken(one: Any, count: int) -> list[Completion]:
-    found: list[Completion] = []
-
-    def has_all() -> bool:
-        found.extend(one.take(0.1))
-        return len(found) >= count
-
-    wait_until(has_all)
-    return sorted(found)
-
-
 def outcome(one: Any, name: str, payload: bytes = b"x") -> Outcome:
-    one.send(1, (name, 0), payload)
-    return taken(one, 1)[0].outcome
+    return sends.outcome(one, (name, 0), payload)
 
 
 def visible(client: CommandLibrary, broker: DockerCluster, name: str, *, committed: bool) -> list[bytes]:
@@ -159,7 +148,7 @@ def test_a_commit_of_one_that_is_no_member_any_more(
     client: CommandLibrary, broker: DockerCluster, protocol: str
 ) -> None:
     if protocol == "consumer" and client.version().rsplit(" ", 1)[1] < "4":
-        pytest.skip("a preview before 4.0")
+        pytest.skip("clients before 4.0 have a preview of the protocol")
     name = topic(broker)
     one = producer(client, broker, name)
     for number in range(5):

@@ -25,15 +25,15 @@ from kafka.protocol.producer import (
 
 from tests.support.fake_broker import DROP, SILENT, FakeBroker, fake_broker
 from tests.support.java_client import java_library
+from tests.support.sends import outcome, taken
 from workloads.clients.command.library import CommandLibrary
 from workloads.clients.java.releases import DEFAULT_RELEASE
 from workloads.clients.outcome import Acks, Outcome
-from workloads.clients.protocol import OUTSIDE, Completion, Ending
+from workloads.clients.protocol import OUTSIDE, Ending
 
 pytestmark = pytest.mark.timeout(300)
 
 LOG = ("t", 0)
-LIMIT = 20.0
 
 RELEASES = [
     release if release == DEFAULT_RELEASE else pytest.param(release, marks=pytest.mark.nightly)
@@ -107,22 +107,6 @@ def transactional(client: CommandLibrary, broker: FakeBroker, **settings: Any) -
     )  # fmt: skip
     one.begin()
     return one
-
-
-def outcome(one: Any, log: tuple[str, int] = LOG, payload: bytes = b"x") -> Outcome:
-    """Of one send."""
-    one.send(1, log, payload)
-    (completion,) = taken(one, 1)
-    return completion.outcome
-
-
-def taken(one: Any, count: int) -> list[Completion]:
-    completions: list[Completion] = []
-    deadline = time.monotonic() + LIMIT
-    while len(completions) < count:
-        assert time.monotonic() < deadline, f"{len(completions)} of {count} after {LIMIT} s"
-        completions += one.take(0.2)
-    return completions
 
 
 def outcomes(one: Any, *payloads: bytes) -> list[Outcome]:

@@ -12,12 +12,11 @@ import pytest
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import API_VERSION, PRODUCE, MockCluster, mock_cluster
 from tests.support.real_cluster import wait_until
+from tests.support.sends import outcome, taken
 from workloads.clients.kafka_python.producer import KafkaPythonProducer
 from workloads.clients.outcome import Acks, Outcome
-from workloads.clients.protocol import Completion, Log
 
 LOG, OTHER = ("t", 0), ("t", 1)
-LIMIT = 20.0
 
 NOT_WRITTEN = [
     errors.NotEnoughReplicasError, errors.LeaderNotAvailableError, errors.ThrottlingQuotaExceededError,
@@ -71,22 +70,6 @@ def producer(
         idempotence=idempotence,
         config={"api_version": API_VERSION, "retry_backoff_ms": 10, **config},
     )
-
-
-def outcome(one: KafkaPythonProducer, log: Log = LOG, payload: bytes = b"x") -> Outcome:
-    """Of one send."""
-    one.send(1, log, payload)
-    (completion,) = taken(one, 1)
-    return completion.outcome
-
-
-def taken(one: KafkaPythonProducer, count: int) -> list[Completion]:
-    completions: list[Completion] = []
-    deadline = time.monotonic() + LIMIT
-    while len(completions) < count:
-        assert time.monotonic() < deadline, f"{len(completions)} of {count} after {LIMIT} s"
-        completions += one.take(0.2)
-    return completions
 
 
 @pytest.mark.parametrize("kind", [each for each in OF_BROKERS if each is not DUPLICATE])
