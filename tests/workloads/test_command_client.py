@@ -15,7 +15,7 @@ from tests.support import fake_client
 from tests.support.fake_client import FLAWS
 from workloads.clients.command import process as processes
 from workloads.clients.command.library import CommandLibrary, introduce
-from workloads.clients.command.messages import Moved, Refusal
+from workloads.clients.command.messages import Error, Move, Poll, Position, Refusal
 from workloads.clients.command.process import ClientFailure
 from workloads.clients.connection import Address
 from workloads.clients.outcome import NOT_WRITTEN, REFUSED
@@ -285,7 +285,7 @@ WRONG = {
     "unasked": "completed record 999999, which was not sent|completed records, and none were under way",
     "dies": "ended by itself with status 1.*; its last output: fatal: out of memory",
     "silent": "has not written its answer to '.*' within 1 s",
-    "no-position": "answer to 'poll' that is not in the form of the protocol: no field 'positions'",
+    "no-position": "answer to 'poll' that is not in the form of the protocol: .* missing required field `positions`",
     "acks-twice": "completed record 1, which was not sent or is completed already",
     "foreign-record": "returned a record of other-1-0, which is not polled",
     "closes-output": "has closed its output",
@@ -345,7 +345,7 @@ def test_times_of_events_count_only_if_they_are_of_our_clock(make: Make) -> None
     began, now = one._opened + 10, one._opened + 20
 
     def at(event: str, stated: int | None) -> int:
-        move = Moved(event, LOG, None, None, stated)
+        move = Move(*LOG, event, None, None, stated)
         return int(one._event(move, began, now).at)
 
     assert at("revoked", one._opened + 5) == one._opened + 5, "within an earlier request that failed"
@@ -360,12 +360,11 @@ def test_a_poll_that_fails_for_good_makes_another_client(make: Make, monkeypatch
     process, call = reader._process, reader._process.call
     calls: list[str] = []
 
-    def refusing(do: str, **fields: Any) -> dict[str, Any]:
+    def refusing(do: str, *form: Any, **fields: Any) -> Any:
         calls.append(do)
         if do == "poll" and len(calls) == 1:
-            raise Refusal("GROUP_AUTHORIZATION_FAILED")
-        answer: dict[str, Any] = call(do, **fields)
-        return answer
+            raise Refusal(Error("GROUP_AUTHORIZATION_FAILED"))
+        return call(do, *form, **fields)
 
     monkeypatch.setattr(process, "call", refusing)
     assert reader.poll(0.1) == []
@@ -382,8 +381,9 @@ def test_a_position_of_a_member_is_where_its_library_goes_on(
     one = member(library)
     one.poll(0.1)
     for offset in (90, 0):
-        positions = [{"topic": TOPIC, "partition": 0, "offset": offset}]
-        answer = {"records": [], "positions": positions, "member": one.id, "generation": one.generation}
+        answer = Poll(
+            records=[], positions=[Position(*LOG, offset)], member=one.id, generation=one.generation
+        )
         monkeypatch.setattr(one._process, "call", lambda *_, answer=answer, **__: answer)
         one.poll(0.1)
         assert one.positions == {LOG: offset, OTHER: 0}

@@ -11,12 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
-from workloads.clients.command.messages import Refusal
+from workloads.clients.command.messages import Error, Refusal
 from workloads.clients.command.share import CommandShare
 from workloads.clients.libraries.kafka_python import LIBRARY
 from workloads.clients.protocol import Acknowledgement, Delivered, Ending, Log, ShareProgress
@@ -259,15 +260,12 @@ class FakeProcess:
         self.answers = list(answers)
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    def call(self, do: str, *, limit: float = 0.0, **fields: Any) -> dict[str, Any]:  # noqa: ARG002
+    def call(self, do: str, form: Any = dict[str, Any], *, limit: float = 0.0, **fields: Any) -> Any:  # noqa: ARG002
         self.asked.append((do, fields))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return dict(answer)
-
-    def understood(self, what: str, parse: Any) -> Any:  # noqa: ARG002
-        return parse()
+        return msgspec.convert(answer, form)
 
 
 def command_share(process: FakeProcess) -> CommandShare:
@@ -303,7 +301,7 @@ def test_errors_of_a_partition_are_unknown_outcomes() -> None:
 
 
 def test_a_refused_acknowledgement_is_unknown_and_the_consumer_begins_anew() -> None:
-    process = FakeProcess({}, {"records": []}, Refusal("INVALID_STATE"), {}, {}, {"records": []})
+    process = FakeProcess({}, {"records": []}, Refusal(Error("INVALID_STATE")), {}, {}, {"records": []})
     share = command_share(process)
     share.poll(0)
     assert share.acknowledge([Acknowledgement(LOG, 1, "accept")], 5) == {LOG: Ending("info", "INVALID_STATE")}
@@ -317,7 +315,9 @@ def test_progress_is_asked_until_a_coordinator_answers() -> None:
         "partitions": [{"topic": "queued-r", "partition": 0, "start": 4, "lag": 0}],
         "delivery_limit": 5,
     }
-    share = command_share(FakeProcess(Refusal("REQUEST_TIMED_OUT"), {}, Refusal("NOT_COORDINATOR"), answer))
+    share = command_share(
+        FakeProcess(Refusal(Error("REQUEST_TIMED_OUT")), {}, Refusal(Error("NOT_COORDINATOR")), answer)
+    )
     for _ in range(2):
         with pytest.raises(ConnectionError):
             share.progress(1)

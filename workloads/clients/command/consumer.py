@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from workloads.clients.command import messages
-from workloads.clients.command.messages import Refusal
+from workloads.clients.command.messages import Lost, Poll, Refusal
 from workloads.clients.command.process import ClientProcess, Release
 from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
 
@@ -55,22 +55,15 @@ class CommandConsumer:
     def poll(self, timeout: float) -> list[Polled]:
         process = self._client
         try:
-            answer = process.call("poll", timeout_ms=round(timeout * 1000), limit=timeout)
+            answer = process.call("poll", Poll, timeout_ms=round(timeout * 1000), limit=timeout)
         except Refusal as error:
             if not error.retriable:
                 self._reopen(process)
             time.sleep(min(PAUSE, timeout))
             return []
-        polled, positions, lost, ends = process.understood(
-            "poll",
-            lambda: (
-                messages.parse_records(answer),
-                messages.parse_positions(answer),
-                messages.parse_lost(answer),
-                messages.parse_ends(answer),
-            ),
-        )
-        self._ends |= ends
+        for end in answer.ends:
+            self._ends[end.log] = ReportedEnd(end.node, asked=end.asked, offset=end.offset)
+        polled = [each.polled() for each in answer.records]
         for each in polled:
             if each.log not in self._wanted:
                 raise process.fail(f"returned a record of {each.log[0]}-{each.log[1]}, which is not polled")
@@ -78,13 +71,13 @@ class CommandConsumer:
             self._refusals.pop(each.log, None)
             if each.leader_epoch > self._epochs.get(each.log, -1):
                 self._epochs[each.log] = each.leader_epoch
-        for log, position in positions.items():
+        for position in answer.positions:
             # Past markers of transactions, which no poll returns: a log may end with them.
-            if log in self._positions and position > self._positions[log]:
-                self._positions[log] = position
-        for each_lost in lost:
-            self._note_lost(each_lost)
-        if lost and not polled:
+            if position.offset > self._positions.get(position.log, position.offset):
+                self._positions[position.log] = position.offset
+        for lost in answer.lost:
+            self._note_lost(lost)
+        if answer.lost and not polled:
             time.sleep(min(PAUSE, timeout))
         return polled
 
@@ -128,7 +121,7 @@ class CommandConsumer:
         assert self._process is not None, "used after close"
         return self._process
 
-    def _note_lost(self, lost: LostPosition) -> None:
+    def _note_lost(self, lost: Lost) -> None:
         log = lost.log
         if log not in self._positions:
             return

@@ -8,7 +8,7 @@ from typing import Any
 
 from workloads.clients.command import messages
 from workloads.clients.command.consumer import CLOSE_LIMIT, PAUSE
-from workloads.clients.command.messages import Moved, Refusal
+from workloads.clients.command.messages import Move, Moves, Poll, Refusal
 from workloads.clients.command.process import ClientProcess, Release
 from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
 
@@ -87,36 +87,28 @@ class CommandMember:
                 return []
         began = time.monotonic_ns()
         try:
-            answer = process.call("poll", timeout_ms=round(timeout * 1000), limit=timeout)
+            answer = process.call("poll", Poll, timeout_ms=round(timeout * 1000), limit=timeout)
         except Refusal as error:
             if not error.retriable:
                 # Such as a fenced instance: it never gets its partitions back.
                 self.close()
             time.sleep(min(PAUSE, timeout))
             return []
-        self._note_moves(process, answer, began)
-        polled, positions, id, generation = process.understood(
-            "poll",
-            lambda: (
-                messages.parse_records(answer),
-                messages.parse_positions(answer),
-                messages.parse_text(answer, "member"),
-                messages.parse_number(answer, "generation"),
-            ),
-        )
-        self._id = id or self._id
-        if generation is not None and generation >= 0 and id:
-            self._generation = generation
+        self._note_moves(answer, began)
+        self._id = answer.member or self._id
+        if answer.generation is not None and answer.generation >= 0 and answer.member:
+            self._generation = answer.generation
+        polled = [each.polled() for each in answer.records]
         for each in polled:
             if each.log not in self._owned:
                 raise process.fail(
                     f"returned a record of {each.log[0]}-{each.log[1]}, which is not assigned to its member"
                 )
             self._positions[each.log] = each.offset + 1
-        for log, position in positions.items():
-            if log in self._owned:
+        for position in answer.positions:
+            if position.log in self._owned:
                 # Lower than before where auto.offset.reset has moved it.
-                self._positions[log] = position
+                self._positions[position.log] = position.offset
         return polled
 
     def events(self) -> list[MemberEvent]:
@@ -131,11 +123,15 @@ class CommandMember:
         began = time.monotonic_ns()
         try:
             answer = self._process.call(
-                "commit", offsets=messages.offsets(positions), timeout_ms=round(limit * 1000), limit=limit
+                "commit",
+                Moves,
+                offsets=messages.offsets(positions),
+                timeout_ms=round(limit * 1000),
+                limit=limit,
             )
-        except Refusal as error:
-            return Ending("fail" if error.sent is False else "info", error.name)
-        self._note_moves(self._process, answer, began)
+        except Refusal as refusal:
+            return Ending("fail" if refusal.error.sent is False else "info", refusal.name)
+        self._note_moves(answer, began)
         return Ending("ok")
 
     def allow_commits(self) -> None:
@@ -160,21 +156,20 @@ class CommandMember:
             return
         began = time.monotonic_ns()
         try:
-            answer = process.call("close", timeout_ms=round(CLOSE_LIMIT * 1000), limit=CLOSE_LIMIT)
+            answer = process.call("close", Moves, timeout_ms=round(CLOSE_LIMIT * 1000), limit=CLOSE_LIMIT)
         except Refusal as error:
             raise process.fail(f"could not close its member: {error}") from None
-        self._note_moves(process, answer, began)
+        self._note_moves(answer, began)
         now = time.monotonic_ns()
         # A client need not say what it gives up by leaving.
         self._apply([MemberEvent("revoked", log, now, self._generation) for log in sorted(self._owned)])
         self._release(process)
 
-    def _note_moves(self, process: ClientProcess, answer: Mapping[str, Any], began: int) -> None:
+    def _note_moves(self, answer: Moves, began: int) -> None:
         now = time.monotonic_ns()
-        moves = process.understood("poll", lambda: messages.parse_moves(answer))
-        self._apply([self._event(move, began, now) for move in moves])
+        self._apply([self._event(move, began, now) for move in answer.events])
 
-    def _event(self, move: Moved, began: int, now: int) -> MemberEvent:
+    def _event(self, move: Move, began: int, now: int) -> MemberEvent:
         is_known = self._has_clock and move.at is not None and self._opened <= move.at <= now
         known = move.at if is_known else None
         generation = move.generation if move.generation is not None else self._generation

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
-from workloads.clients.protocol import (
-    Acknowledgement,
-    Delivered,
-    Log,
-    LostPosition,
-    Polled,
-    ReportedEnd,
-    ShareProgress,
-)
+from msgspec import UNSET, Struct, UnsetType, field
+
+from workloads.clients.protocol import Acknowledgement, Delivered, Log, Polled, ShareProgress
 from workloads.keys import Keyed, from_wire, to_wire
-
-T = TypeVar("T")
-
 
 VERSION = 1
 """Of the protocol: a client has to speak exactly this one."""
@@ -91,8 +81,8 @@ def parse_hello(line: Mapping[str, Any], *, began: int, now: int) -> Hello:
     )
 
 
-class Refusal(Exception):
-    """A client answered a request with an error.
+class Error(Struct, frozen=True):
+    """Why a request failed, or a record.
 
     name   Kafka's own name of the error, such as NOT_ENOUGH_REPLICAS, or another in this form.
     sent   False: the client knows that no request with it was sent. None: it does not say.
@@ -102,62 +92,185 @@ class Refusal(Exception):
     message    in words.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        message: str = "",
-        sent: bool | None = None,
-        attempts: int | None = None,
-        retriable: bool = False,
-        aborted: bool = False,
-    ) -> None:
-        super().__init__(f"{name}: {message}" if message else name)
-        self.name, self.message = name, message
-        self.sent, self.attempts, self.retriable, self.aborted = sent, attempts, retriable, aborted
+    name: str
+    message: str = ""
+    sent: bool | None = None
+    attempts: int | None = None
+    retriable: bool = False
+    aborted: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}" if self.message else self.name
 
 
-class Done(NamedTuple):
+class Refusal(Exception):
+    """A client answered a request with this error."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.name, self.retriable = error.name, error.retriable
+
+
+class Done(Struct, gc=False):
     """The completion of a record. offset: None where the broker gave none."""
 
-    number: int
-    offset: int | None
-    error: Refusal | None
+    number: int = field(name="n")
+    offset: int | None = None
+    error: Error | None = None
 
 
-class Moved(NamedTuple):
+class Line(Struct):
+    """What all lines after the first one have: those of completions `done`, and answers `id`."""
+
+    id: int | None = None
+    error: Error | None = None
+    done: list[Done] | UnsetType = UNSET
+
+
+class Partition(Struct, gc=False):
+    topic: str
+    partition: int
+
+    @property
+    def log(self) -> Log:
+        return self.topic, self.partition
+
+
+Headers = list[tuple[str, bytes | None]]
+
+
+class Sent(Partition, gc=False, omit_defaults=True):
+    """A record to send."""
+
+    n: int
+    value: bytes | None
+    key: bytes | None = None
+    headers: Headers | None = None
+
+
+class Record(Partition, gc=False):
+    """A record of a poll. deliveries: of share groups, this one included. timestamp: ms since the epoch."""
+
+    offset: int
+    value: bytes | None
+    key: bytes | None = None
+    headers: Headers | None = None
+    epoch: int | None = None
+    timestamp: int | None = None
+    deliveries: int | None = None
+
+    def polled(self) -> Polled:
+        payload, keyed = self.value, None
+        if self.key is not None or self.headers:
+            payload, keyed = from_wire(self.key, payload, self.headers)
+        epoch = -1 if self.epoch is None else self.epoch
+        return Polled(self.log, self.offset, epoch, payload, None, keyed, self.timestamp)
+
+    def delivered(self) -> Delivered:
+        payload = self.polled().payload
+        return Delivered(self.log, self.offset, payload, self.deliveries)
+
+
+class Position(Partition, gc=False):
+    offset: int
+
+
+class Lost(Partition, gc=False):
+    position: int
+    divergence: int | None = None
+
+
+class End(Partition, gc=False):
+    """As `workloads.clients.protocol.ReportedEnd`."""
+
+    offset: int
+    node: int
+    asked: int
+
+
+class Move(Partition, gc=False):
     """A partition that a member got or gave up. at: ns; None without a clock."""
 
-    event: Any
-    log: Log
-    start: int | None
-    generation: int | None
-    at: int | None
+    event: Literal["assigned", "revoked", "lost"]
+    start: int | None = None
+    generation: int | None = None
+    at: int | None = None
 
 
-def record(number: int, log: Log, payload: bytes, keyed: Keyed | None) -> dict[str, Any]:
+# What the answers to requests contain, beside what is of no use here.
+
+
+class Opened(Struct):
+    """Of a transactional producer: its id and epoch."""
+
+    producer: int | None = None
+    epoch: int | None = None
+
+
+class Moves(Struct):
+    events: list[Move] = []
+
+
+class Poll(Moves, kw_only=True):
+    """Of consumers and members."""
+
+    records: list[Record]
+    positions: list[Position]
+    lost: list[Lost] = []
+    ends: list[End] = []
+    member: str | None = None
+    generation: int | None = None
+
+
+class SharePoll(Struct):
+    """lock_ms: for how long a record that was delivered belongs to this consumer."""
+
+    records: list[Record]
+    lock_ms: int | None = None
+
+
+class AcknowledgedPartition(Partition):
+    error: Error | None = None
+
+
+class Acknowledged(Struct):
+    partitions: list[AcknowledgedPartition]
+
+    def errors(self) -> dict[Log, Error | None]:
+        return {each.log: each.error for each in self.partitions}
+
+
+class PartitionProgress(Partition):
+    start: int
+    lag: int | None = None
+
+
+class Progress(Struct):
+    partitions: list[PartitionProgress]
+    delivery_limit: int | None = None
+
+    def by_log(self) -> dict[Log, ShareProgress]:
+        return {
+            each.log: ShareProgress(each.start, each.lag, self.delivery_limit) for each in self.partitions
+        }
+
+
+def record(number: int, log: Log, payload: bytes, keyed: Keyed | None) -> Sent:
     """A record to send. Raises struct.error for a key of more than 64 bits."""
+    if keyed is None:
+        return Sent(log[0], log[1], number, payload)
     key, value, headers = to_wire(payload, keyed)
-    message: dict[str, Any] = {"n": number, "topic": log[0], "partition": log[1], "value": _text(value)}
-    if key is not None:
-        message["key"] = _text(key)
-    if headers:
-        message["headers"] = [
-            [name, _text(content.encode() if isinstance(content, str) else content)]
-            for name, content in headers
-        ]
-    return message
+    contents = [(name, each.encode() if isinstance(each, str) else each) for name, each in headers]
+    return Sent(log[0], log[1], number, value, key, contents or None)
 
 
-def offsets(positions: Mapping[Log, int]) -> list[dict[str, Any]]:
-    return [
-        {"topic": topic, "partition": partition, "offset": offset}
-        for (topic, partition), offset in positions.items()
-    ]
+def offsets(positions: Mapping[Log, int]) -> list[Position]:
+    return [Position(topic, partition, offset) for (topic, partition), offset in positions.items()]
 
 
-def logs(of: Iterable[Log]) -> list[dict[str, Any]]:
-    return [{"topic": topic, "partition": partition} for topic, partition in of]
+def logs(of: Iterable[Log]) -> list[Partition]:
+    return [Partition(topic, partition) for topic, partition in of]
 
 
 def acknowledgements(records: Iterable[Acknowledgement]) -> list[dict[str, Any]]:
@@ -165,136 +278,3 @@ def acknowledgements(records: Iterable[Acknowledgement]) -> list[dict[str, Any]]
         {"topic": each.log[0], "partition": each.log[1], "offset": each.offset, "type": each.type}
         for each in records
     ]
-
-
-# The following functions raise KeyError, TypeError or ValueError for what has not the form of the protocol.
-
-
-def parse_refusal(error: Any) -> Refusal:
-    return Refusal(
-        _of(str, error["name"]),
-        message=_of(str, error.get("message", "")),
-        sent=_optional(bool, error.get("sent")),
-        attempts=_optional(int, error.get("attempts")),
-        retriable=_of(bool, error.get("retriable", False)),
-        aborted=_of(bool, error.get("aborted", False)),
-    )
-
-
-def parse_done(entry: Any) -> Done:
-    error, offset = entry.get("error"), entry.get("offset")
-    return Done(
-        _of(int, entry["n"]),
-        None if offset is None else _of(int, offset),
-        None if error is None else parse_refusal(error),
-    )
-
-
-def parse_records(answer: Mapping[str, Any]) -> list[Polled]:
-    return [_polled(each) for each in answer["records"]]
-
-
-def parse_positions(answer: Mapping[str, Any]) -> dict[Log, int]:
-    return {_log(each): _of(int, each["offset"]) for each in answer["positions"]}
-
-
-def parse_lost(answer: Mapping[str, Any]) -> list[LostPosition]:
-    return [
-        LostPosition(_log(each), _of(int, each["position"]), _optional(int, each.get("divergence")))
-        for each in answer.get("lost", ())
-    ]
-
-
-def parse_ends(answer: Mapping[str, Any]) -> dict[Log, ReportedEnd]:
-    return {
-        _log(each): ReportedEnd(
-            _of(int, each["node"]), asked=_of(int, each["asked"]), offset=_of(int, each["offset"])
-        )
-        for each in answer.get("ends", ())
-    }
-
-
-def parse_moves(answer: Mapping[str, Any]) -> list[Moved]:
-    moves = [
-        Moved(
-            each["event"],
-            _log(each),
-            _optional(int, each.get("start")),
-            _optional(int, each.get("generation")),
-            _optional(int, each.get("at")),
-        )
-        for each in answer.get("events", ())
-    ]
-    for move in moves:
-        if move.event not in ("assigned", "revoked", "lost"):
-            raise ValueError(f"event {move.event!r}")
-    return moves
-
-
-def parse_deliveries(answer: Mapping[str, Any]) -> list[Delivered]:
-    polled = [(_polled(each), _optional(int, each.get("deliveries"))) for each in answer["records"]]
-    return [Delivered(each.log, each.offset, each.payload, count) for each, count in polled]
-
-
-def parse_outcomes(answer: Mapping[str, Any]) -> dict[Log, Refusal | None]:
-    """By partition: the error of its acknowledgements, or None."""
-    return {
-        _log(each): None if each.get("error") is None else parse_refusal(each["error"])
-        for each in answer["partitions"]
-    }
-
-
-def parse_progress(answer: Mapping[str, Any]) -> dict[Log, ShareProgress]:
-    limit = _optional(int, answer.get("delivery_limit"))
-    return {
-        _log(each): ShareProgress(_of(int, each["start"]), _optional(int, each.get("lag")), limit)
-        for each in answer["partitions"]
-    }
-
-
-def parse_number(answer: Mapping[str, Any], name: str) -> int | None:
-    return _optional(int, answer.get(name))
-
-
-def parse_text(answer: Mapping[str, Any], name: str) -> str:
-    return _of(str, answer.get(name) or "")
-
-
-def _polled(each: Mapping[str, Any]) -> Polled:
-    epoch, payload, keyed = each.get("epoch"), _bytes(each["value"]), None
-    if each.get("key") is not None or each.get("headers"):
-        headers = [(_of(str, name), _bytes(content)) for name, content in each.get("headers") or ()]
-        payload, keyed = from_wire(_bytes(each.get("key")), payload, headers)
-    return Polled(
-        _log(each),
-        _of(int, each["offset"]),
-        -1 if epoch is None else _of(int, epoch),
-        payload,
-        None,
-        keyed,
-        _optional(int, each.get("timestamp")),
-    )
-
-
-def _log(each: Mapping[str, Any]) -> Log:
-    return _of(str, each["topic"]), _of(int, each["partition"])
-
-
-def _of(kind: Callable[..., T], value: Any) -> T:
-    # Not isinstance: True is an int.
-    if type(value) is not kind:
-        raise TypeError(f"{value!r} is not of the type {getattr(kind, '__name__', kind)}")
-    found: T = value
-    return found
-
-
-def _optional(kind: Callable[..., T], value: Any) -> T | None:
-    return None if value is None else _of(kind, value)
-
-
-def _text(content: bytes | None) -> str | None:
-    return None if content is None else b2a_base64(content, newline=False).decode()
-
-
-def _bytes(text: Any) -> bytes | None:
-    return None if text is None else a2b_base64(_of(str, text), strict_mode=True)

@@ -6,7 +6,6 @@ at any time. Everything else is a failure of the client: `ClientFailure`.
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import select
@@ -17,10 +16,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
+
+import msgspec
 
 from workloads import user_program
-from workloads.clients.command.messages import Done, Hello, parse_done, parse_hello, parse_refusal
+from workloads.clients.command.messages import Done, Hello, Line, Refusal, parse_hello
 
 T = TypeVar("T")
 
@@ -35,6 +36,8 @@ SLICE = 1.0
 
 LONGEST_LINE = 256 << 20
 """Bytes."""
+
+LINES = msgspec.json.Decoder(Line)
 
 END_LIMIT = 5.0
 """Seconds for a process to be gone after SIGKILL, and for its status after the end of its output."""
@@ -71,7 +74,8 @@ class ClientProcess:
         self._log = log
         self._name = user_program.shortened(shlex.join(command)) if name is None else name
         self._done = done
-        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Line, bytes] | None] = queue.SimpleQueue()
+        """Each line with what it has in common with the others."""
         self._failure: str | None = None
         self._ends = False
         self._number = 0
@@ -118,57 +122,59 @@ class ClientProcess:
 
     def hello(self) -> Hello:
         """Its first line. Raises ClientFailure."""
-        line = self._await(HELLO_LIMIT, "its hello")
+        _, line = self._await(HELLO_LIMIT, "its hello")
         try:
-            return parse_hello(line, began=self._began, now=time.monotonic_ns())
+            return parse_hello(msgspec.json.decode(line), began=self._began, now=time.monotonic_ns())
         except ValueError as error:
             raise self.fail(str(error)) from None
 
-    def call(self, do: str, *, limit: float = 0.0, **fields: Any) -> dict[str, Any]:
+    @overload
+    def call(self, do: str, form: type[T], /, *, limit: float = 0.0, **fields: Any) -> T: ...
+    @overload
+    def call(self, do: str, /, *, limit: float = 0.0, **fields: Any) -> dict[str, Any]: ...
+    def call(self, do: str, form: Any = dict[str, Any], /, *, limit: float = 0.0, **fields: Any) -> Any:
         """Ask, and return the answer. limit: seconds that the request itself allows.
 
-        Raises Refusal for an answer with an error, and ClientFailure.
+        form  the type of the answer, see `messages`.
+
+        Raises Refusal for an answer with an error, and ClientFailure, also for one that has another form.
         """
         self._number += 1
         with self._lock:
             self._awaited = (self._number, do)
         self.write({"id": self._number, "do": do, **fields})
-        return self._answer(limit, do)
+        return self._answer(limit, do, form)
 
-    def _answer(self, limit: float, do: str) -> dict[str, Any]:
-        answer = self._await(limit + GRACE, f"its answer to {do!r}")
-        if answer.get("error") is not None:
-            raise self.understood(do, lambda: parse_refusal(answer["error"]))
-        return answer
+    def _answer(self, limit: float, do: str, form: Any = dict[str, Any]) -> Any:
+        line, whole = self._await(limit + GRACE, f"its answer to {do!r}")
+        if line.error is not None:
+            raise Refusal(line.error)
+        try:
+            return msgspec.json.decode(whole, type=form)
+        except msgspec.ValidationError as error:
+            raise self.fail(
+                f"gave an answer to {do!r} that is not in the form of the protocol: {error}"
+            ) from None
 
     def provoke(self, line: str) -> dict[str, Any]:
         """Write a line that is no request, and return the answer. Raises as `call`."""
         with self._lock:
             self._awaited = (None, "no request")
-        self.write_line(line)
-        return self._answer(0.0, "no request")
+        self.write_line(line.encode())
+        answer: dict[str, Any] = self._answer(0.0, "no request")
+        return answer
 
     def tell(self, do: str, **fields: Any) -> None:
         """A request without an answer."""
         self._number += 1
         self.write({"id": self._number, "do": do, **fields})
 
-    def understood(self, do: str, parse: Callable[[], T]) -> T:
-        """What a part of an answer means. Raises ClientFailure if it has not the form of the protocol."""
-        try:
-            return parse()
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            what = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise self.fail(
-                f"gave an answer to {do!r} that is not in the form of the protocol: {what}"
-            ) from None
-
     def write(self, message: dict[str, Any]) -> None:
         """Raises ClientFailure where it does not read it."""
-        self.write_line(json.dumps(message, separators=(",", ":")))
+        self.write_line(msgspec.json.encode(message))
 
-    def write_line(self, line: str) -> None:
-        data = memoryview(line.encode() + b"\n")
+    def write_line(self, line: bytes) -> None:
+        data = memoryview(line + b"\n")
         assert self._process.stdin is not None
         file = self._process.stdin.fileno()
         waited = 0.0
@@ -226,7 +232,7 @@ class ClientProcess:
         with suppress(OSError):
             self._process.stdin.close()
 
-    def _await(self, limit: float, what: str) -> dict[str, Any]:
+    def _await(self, limit: float, what: str) -> tuple[Line, bytes]:
         slices = max(1, round(limit / SLICE))
         for _ in range(slices):
             try:
@@ -271,30 +277,28 @@ class ClientProcess:
     def _take(self, line: bytes, now: int, *, is_first: bool) -> str | None:
         """Deliver a line. Returns what is wrong with it, or None."""
         try:
-            message = json.loads(line)
-        except ValueError:
-            message = None
-        if not isinstance(message, dict):
+            message = LINES.decode(line)
+        except msgspec.ValidationError as error:
+            if not line.lstrip().startswith(b"{"):
+                return f"wrote a line that is no JSON object: {_shown(line)}"
+            return f"wrote a line that is not in the form of the protocol, {error}: {_shown(line)}"
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return f"wrote a line that is no JSON object: {_shown(line)}"
         if is_first:
-            self._answers.put(message)
+            self._answers.put((message, line))
             return None
-        if "done" in message:
-            try:
-                done = [parse_done(each) for each in message["done"]]
-            except (AttributeError, KeyError, TypeError, ValueError):
-                return f"wrote completions that are not in the form of the protocol: {_shown(line)}"
+        if message.done is not msgspec.UNSET:
             if self._done is None:
                 return f"completed records, and none were under way: {_shown(line)}"
-            self._done(done, now)
+            self._done(message.done, now)
             return None
         with self._lock:
             awaited, self._awaited = self._awaited, None
         if awaited is None:
             return f"answered out of turn, when no request was under way: {_shown(line)}"
-        if message.get("id") != awaited[0]:
+        if message.id != awaited[0]:
             return f"answered out of turn, while request {awaited[0]} ({awaited[1]}) was under way: {_shown(line)}"
-        self._answers.put(message)
+        self._answers.put((message, line))
         return None
 
 

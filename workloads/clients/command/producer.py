@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from workloads.clients.command import messages, settings
-from workloads.clients.command.messages import Done, Refusal
+from workloads.clients.command.messages import Done, Error, Opened, Refusal, Sent
 from workloads.clients.command.process import ClientProcess, Release
 from workloads.clients.connection import Address
 from workloads.clients.epochs import AskedEpochs
@@ -41,7 +41,7 @@ REFUSED = frozenset(
 """With which a broker refuses a batch before it appends it: `workloads.clients.outcome` in Kafka's own names."""
 
 
-def of_completion(*, acks: Acks, offset: int | None, error: Refusal | None) -> Outcome:
+def of_completion(*, acks: Acks, offset: int | None, error: Error | None) -> Outcome:
     """The outcome of a send from what a client says about it: Kafka's name of the error and, where it knows them,
     whether the record was sent at all, and in how many requests.
 
@@ -80,14 +80,16 @@ class CommandProducer:
         self._ops: dict[int, int] = {}
         """Number in the protocol to operation: operations have 64 bits, which not every JSON parser keeps."""
         self._numbers = 0
-        self._waiting: list[dict[str, Any]] = []
+        self._waiting: list[Sent] = []
         self._refused: list[Completion] = []
         self._arrived: queue.SimpleQueue[tuple[list[Done], int]] = queue.SimpleQueue()
         self._progress = time.monotonic()
         self._has_new_acks = True
         self._epochs = AskedEpochs(tuple(bootstrap), topics)
         process.listen(lambda done, at: self._arrived.put((done, at)))
-        self.opened = process.call("open", role=role, config=dict(config), topics=list(topics), limit=limit)
+        self.opened = process.call(
+            "open", Opened, role=role, config=dict(config), topics=list(topics), limit=limit
+        )
 
     @property
     def in_flight(self) -> int:
@@ -162,14 +164,14 @@ class CommandProducer:
 
     def _completions(self, done: list[Done], at: int) -> list[Completion]:
         completions = []
-        for number, offset, error in done:
-            op = self._ops.pop(number, None)
+        for each in done:
+            op = self._ops.pop(each.number, None)
             if op is None:
                 raise self._process.fail(
-                    f"completed record {number}, which was not sent or is completed already"
+                    f"completed record {each.number}, which was not sent or is completed already"
                 )
-            self._has_new_acks = self._has_new_acks or error is None
-            outcome = of_completion(acks=self._acks, offset=offset, error=error)
+            self._has_new_acks = self._has_new_acks or each.error is None
+            outcome = of_completion(acks=self._acks, offset=each.offset, error=each.error)
             completions.append(Completion(op, at, outcome))
         if completions:
             self._progress = time.monotonic()
@@ -207,11 +209,7 @@ class CommandTransactional(DelegatingProducer):
             },
         )
         super().__init__(self._sending)
-        opened = self._sending.opened
-        self.producer_id, self.epoch = process.understood(
-            "open",
-            lambda: (messages.parse_number(opened, "producer"), messages.parse_number(opened, "epoch")),
-        )
+        self.producer_id, self.epoch = self._sending.opened.producer, self._sending.opened.epoch
 
     def begin(self) -> None:
         try:
@@ -237,6 +235,6 @@ class CommandTransactional(DelegatingProducer):
         self._sending.flush()
         try:
             self._process.call("end", outcome=outcome, limit=limit, timeout_ms=round(limit * 1000))
-        except Refusal as error:
-            return Ending("fail" if outcome == "commit" and error.aborted else "info", error.name)
+        except Refusal as refusal:
+            return Ending("fail" if outcome == "commit" and refusal.error.aborted else "info", refusal.name)
         return Ending("ok")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from workloads.clients.command import messages
 from workloads.clients.command.consumer import CLOSE_LIMIT, PAUSE
-from workloads.clients.command.messages import Refusal
+from workloads.clients.command.messages import Acknowledged, Error, Progress, Refusal, SharePoll
 from workloads.clients.command.process import ClientProcess, Release
 from workloads.clients.protocol import Acknowledgement, Delivered, Ending, Log, ShareProgress
 
@@ -48,20 +48,18 @@ class CommandShare:
             time.sleep(min(PAUSE, timeout))
             return []
         try:
-            answer = process.call("poll", timeout_ms=round(timeout * 1000), limit=timeout)
+            answer = process.call("poll", SharePoll, timeout_ms=round(timeout * 1000), limit=timeout)
         except Refusal as error:
             if not error.retriable:
                 self.close()
             time.sleep(min(PAUSE, timeout))
             return []
-        delivered, lock = process.understood(
-            "poll", lambda: (messages.parse_deliveries(answer), messages.parse_number(answer, "lock_ms"))
-        )
+        delivered = [each.delivered() for each in answer.records]
         for each in delivered:
             if each.log[0] not in self._topics:
                 raise process.fail(f"returned a record of {each.log[0]}, to which it did not subscribe")
-        if lock is not None:
-            self._lock = lock / 1000
+        if answer.lock_ms is not None:
+            self._lock = answer.lock_ms / 1000
         return delivered
 
     def acknowledge(self, records: Sequence[Acknowledgement], limit: float) -> Mapping[Log, Ending]:
@@ -71,23 +69,23 @@ class CommandShare:
             return {log: Ending("fail", "the consumer has no client") for log in logs}
         try:
             process.call("acknowledge", records=messages.acknowledgements(records))
-            answer = process.call("commit", timeout_ms=round(limit * 1000), limit=limit)
+            answer = process.call("commit", Acknowledged, timeout_ms=round(limit * 1000), limit=limit)
         except Refusal as error:
             # The library may send later, or when it closes, what it was given.
             self.close()
             return {log: Ending("info", error.name) for log in logs}
-        outcomes = process.understood("commit", lambda: messages.parse_outcomes(answer))
-        return {log: self._ending(outcomes, log) for log in logs}
+        errors = answer.errors()
+        return {log: self._ending(errors, log) for log in logs}
 
     def progress(self, limit: float) -> Mapping[Log, ShareProgress]:
         process = self._opened()
         if process is None:
             raise ConnectionError("the client could not open a consumer of the share group")
         try:
-            answer = process.call("progress", timeout_ms=round(limit * 1000), limit=limit * 3)
+            answer = process.call("progress", Progress, timeout_ms=round(limit * 1000), limit=limit * 3)
         except Refusal as error:
             raise ConnectionError(f"the client could not ask for the group's progress: {error}") from error
-        return process.understood("progress", lambda: messages.parse_progress(answer))
+        return answer.by_log()
 
     def close(self) -> None:
         process, self._process = self._process, None
@@ -100,11 +98,11 @@ class CommandShare:
         self._release(process)
 
     @staticmethod
-    def _ending(outcomes: Mapping[Log, Refusal | None], log: Log) -> Ending:
+    def _ending(errors: Mapping[Log, Error | None], log: Log) -> Ending:
         """An error is ``info``: a library sends again by itself, so an earlier request may have been accepted."""
-        if log not in outcomes:
+        if log not in errors:
             return UNREPORTED
-        error = outcomes[log]
+        error = errors[log]
         return Ending("ok") if error is None else Ending("info", error.name)
 
     def _opened(self) -> ClientProcess | None:
