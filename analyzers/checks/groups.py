@@ -26,7 +26,8 @@ DOUBLE_OWNERSHIP = Check(
             "certainly owned the partition only until its last ok commit of that generation before the event. "
             "If the later assignment has another generation, only commits count, and only those that are of no "
             "older generation than any assignment of the partition before them (such a commit is an "
-            "unfenced-commit)."
+            "unfenced-commit). An assignment of an older generation than one before it was heard of late, and is "
+            "compared with those of its own generation only."
         ),
         means="Two members certainly owned a partition at the same time.",
         promised=(

@@ -34,7 +34,8 @@ def ownerships(history: History) -> DataFrame:
 
     Columns: group, process, op, generation, began, until (ns): it was certainly in force between them; held
     (ns): until when an assignment that began no later was certainly in force. Of an assignment of another
-    generation, only an accepted commit shows that. surely_held (ns): the same of assignments of this generation whose
+    generation, only an accepted commit shows that, and not for an assignment that is older than one before it: its
+    member heard of it late, when the coordinator had long given the partition to others. surely_held (ns): the same of assignments of this generation whose
     end is known, by members without group.instance.id.
     """
     assigned = assignments(history).where("generation is not null").withColumnRenamed("completed", "began")
@@ -52,7 +53,7 @@ def ownerships(history: History) -> DataFrame:
     )
     order = ["began", "until", "op"]
     same = Window.partitionBy(*GROUP_LOG, "generation")
-    anyone = Window.partitionBy(*GROUP_LOG)
+    before = Window.partitionBy(*GROUP_LOG).orderBy(*order).rowsBetween(UNBOUNDED, -1)
     # A later process with the same group.instance.id takes over the assignments, and the generation goes on. The
     # earlier one learns of it only from a refusal, so that its next event, too, comes too late.
     instance = Window.partitionBy(*GROUP_LOG, "generation", "instance").orderBy("began", "op")
@@ -66,7 +67,8 @@ def ownerships(history: History) -> DataFrame:
         .withColumn("ended_at", F.expr(f"if({AT_ONCE} and instance is null, ending, null)"))
         .withColumn("surely_held", F.max("ended_at").over(same.orderBy(*order).rowsBetween(UNBOUNDED, -1)))
         .withColumn("held", F.max("until").over(same.orderBy(*order).rowsBetween(UNBOUNDED, -1)))
-        .withColumn("other", F.max("lasting").over(anyone.orderBy(*order).rowsBetween(UNBOUNDED, -1)))
+        .withColumn("newest", F.max("generation").over(before))
+        .withColumn("other", F.when(F.expr("generation >= newest"), F.max("lasting").over(before)))
         .withColumn("held", F.greatest("held", "other"))
         .select(*GROUP_LOG, "process", "op", "generation", "began", "until", "held", "surely_held")
     )

@@ -105,15 +105,18 @@ def double(tables: Tables) -> int:
         for a in assigned(tables)
         if a["generation"] is not None
     ]
-    return sum(
-        any(
-            group_log(a) == group_log(b)
-            and _order(b) < _order(a)
-            and (b["until"] if a["generation"] == b["generation"] else b["proved"]) > a["completed"]
-            for b in owned
+
+    def is_double(a: Row) -> bool:
+        earlier = [b for b in owned if group_log(a) == group_log(b) and _order(b) < _order(a)]
+        is_late = any(b["generation"] > a["generation"] for b in earlier)
+        return any(
+            b["until"] > a["completed"]
+            if a["generation"] == b["generation"]
+            else b["proved"] > a["completed"] and not is_late
+            for b in earlier
         )
-        for a in owned
-    )
+
+    return sum(map(is_double, owned))
 
 
 def _order(assignment: Row) -> tuple[Any, ...]:

@@ -101,9 +101,19 @@ def owned_in_two_generations_of_which_it_knew(s: Any) -> Any:
 
 def owned_in_an_older_generation(s: Any) -> Any:
     """The commit began in the nanosecond in which an assignment of a newer generation was complete."""
-    log(s, 1), member(s, 6, "assigned", (36, 40), generation=3, start=0)
+    log(s, 1), member(s, 6, "assigned", (36, 40), generation=4, start=0)
     member(s, 5, "assigned", (10, 20), generation=2, start=0), polled(s, 5, range(1), (21, 25), generation=2)
-    return commit(member(s, 7, "assigned", (30, 35), start=0), 5, 1, (40, 45), generation=2)
+    member(s, 7, "assigned", (30, 35), generation=3, start=0)
+    return commit(s, 5, 1, (40, 45), generation=3)
+
+
+def heard_late_of_an_older_assignment(s: Any) -> Any:
+    """A member that was paused and replaced hears of its assignment when the next owner has long committed. What it
+    commits is refused."""
+    log(s, 1), member(s, 5, "assigned", (10, 20), generation=7, start=0)
+    polled(s, 5, range(1), (21, 25), generation=7), member(s, 6, "assigned", (30, 35), generation=5, start=0)
+    commit(s, 6, 1, (36, 38), generation=5, kind="fail")
+    return commit(s, 5, 1, (40, 45), generation=7)
 
 
 def owned_beside_two_others(s: Any) -> Any:
@@ -156,6 +166,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     committed_while_it_lost_the_partition: {},
     owned_in_two_generations_of_which_it_knew: {"double-ownership": 1},
     owned_in_an_older_generation: {"double-ownership": 1},
+    heard_late_of_an_older_assignment: {},
     owned_beside_two_others: {"double-ownership": 2},
     owned_beside_two_others_of_later_generations: {"double-ownership": 2},
     owned_from_one_nanosecond_on: {},
