@@ -222,10 +222,11 @@ def test_a_member_without_numbers_of_assignments_has_those_of_its_events(tmp_pat
         ({"ending": 4}, {}, False),
         ({"ending": 4}, {"ending": 14}, None),
         ({"ending": 4}, {"requested": True}, True),
+        ({"ending": 4}, {"completed": 15}, None),
         ({}, {}, None),
         ({}, {"requested": False}, False),
     ],
-    ids=["never", "timed", "said", "not recorded of any", "denied"],
+    ids=["never", "timed", "said", "completed, which says so", "not recorded of any", "denied"],
 )
 def test_whether_the_end_of_a_transaction_was_requested(
     tmp_path: Path, known: dict[str, int], fields: dict[str, Any], requested: bool | None

@@ -242,7 +242,8 @@ class _Rows:
             value.setdefault("event", "created")
         if kind.by == "harness" and (kind.f == "topic" or "phase" not in self._found.kinds):
             value[IMPORTED] = True
-        if kind.f == "txn" and row["type"] != "ok" and "ending" not in fields and self._found.has_endings:
+        is_over = row["type"] == "ok" or row.get("completed") is not None
+        if kind.f == "txn" and self._found.has_endings and not is_over and "ending" not in fields:
             value.setdefault("requested", False)
         if "transaction" in fields:
             row["op"] = value["transaction"] = self._transaction(line)
