@@ -35,8 +35,8 @@ def ownerships(history: History) -> DataFrame:
     Columns: group, process, op, generation, began, until (ns): it was certainly in force between them; held
     (ns): until when an assignment that began no later was certainly in force. Of an assignment of another
     generation, only an accepted commit shows that, and not for an assignment that is older than one before it: its
-    member heard of it late, when the coordinator had long given the partition to others. surely_held (ns): the same of assignments of this generation whose
-    end is known, by members without group.instance.id.
+    member heard of it late, when the coordinator had long given the partition to others. surely_held (ns): the same
+    of assignments of this generation whose end is known, by members without group.instance.id.
     """
     assigned = assignments(history).where("generation is not null").withColumnRenamed("completed", "began")
     key = [*GROUP_LOG, "process"]
