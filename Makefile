@@ -40,11 +40,13 @@ $(JAVA_CLIENT)/client.jar: $(JAVA_CLIENT)/pom.xml $(shell find $(JAVA_CLIENT)/sr
 test-fast: .venv/ready lint
 	$(BIN)/pytest -n 3 -m "not spark and not cluster and not nightly"
 
+# All of them, or a part: make nightly TESTS=tests/cluster
+nightly: TESTS ?= tests examples
 nightly: setup lint .venv-connect/ready
 	$(MAKE) java-client
-	$(BIN)/kafkacheck setup --compose --kafka 3.9.0 4.1.0 4.1.1 4.3.0 --clients 3.9.2 4.1.0 4.1.1 4.1.2
+	$(BIN)/kafkacheck setup --compose --kafka 3.9.0 4.1.0 4.1.1 4.3.0 --clients 2.8.2 3.9.2 4.1.0 4.1.1 4.1.2 4.4.0
 	$(BIN)/kafkacheck image build
-	KAFKACHECK_RELEASE_RESULTS=docs/release_results.json $(BIN)/pytest --hypothesis-profile=nightly tests examples
+	KAFKACHECK_RELEASE_RESULTS=docs/release_results.json $(BIN)/pytest --hypothesis-profile=nightly $(TESTS)
 
 lint: .venv/ready
 	$(BIN)/ruff check $(SOURCES)

@@ -54,7 +54,12 @@ WORKLOADS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Name of the workload, and its settings."""
 
-NOT_BEFORE = {"groups-consumer": "4.1.1", "queue": "4.4.0", "sessions-on-followers": "3.9.2"}
+NOT_BEFORE = {
+    "groups-consumer": "4.1.1",
+    "admin": "4.1.1",
+    "queue": "4.4.0",
+    "sessions-on-followers": "3.9.2",
+}
 """Of the releases here, the first one that has it."""
 
 
@@ -73,7 +78,7 @@ def test_a_safe_workload_is_valid(kafkacheck: Callable[[Experiment], Run], relea
     safe = {} if kind == "admin" else {"topic_config": SAFE}
     workload = make(library=java_library(release), **safe, **values)
     faults = [api.kill("leader", at=3, lasting=3)]
-    experiment = Experiment(workload=workload, cluster=CLUSTERS[release], faults=faults, cooldown=4)
+    experiment = Experiment(workload=workload, cluster=CLUSTERS[release], faults=faults, cooldown=10)
     kafkacheck(experiment).assert_valid()
 
 
