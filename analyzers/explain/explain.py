@@ -42,7 +42,7 @@ from analyzers.history.run_progress import RunProgress
 from analyzers.history.sources import Location, sources
 from analyzers.judge.cycles import CYCLES, find_cycle, find_cycles
 from analyzers.judge.examples import computed_example
-from analyzers.judge.find import Found, find
+from analyzers.judge.find import CheckResult, find
 from analyzers.verdict.finding import rank
 from analyzers.verdict.verdict import Verdict
 from analyzers.verdict.wording import client_names, write_name
@@ -87,7 +87,7 @@ def explanations(
         release(spark, history)
 
 
-def _stored(verdict: Verdict | None, anomaly: str | None, number: int) -> Found | None:
+def _stored(verdict: Verdict | None, anomaly: str | None, number: int) -> CheckResult | None:
     """The finding of a stored verdict, if the occurrence is among its examples; a cycle has to be searched again."""
     if verdict is None or verdict.began is None or anomaly in (None, *CYCLES):
         return None
@@ -97,11 +97,11 @@ def _stored(verdict: Verdict | None, anomaly: str | None, number: int) -> Found 
                 examples = [computed_example(anomaly, example, verdict.began) for example in each.examples]
             except (KeyError, TypeError):
                 return None  # The verdict is one of another version.
-            return Found(run=verdict.run, anomaly=anomaly, count=each.count, examples=tuple(examples))
+            return CheckResult(run=verdict.run, anomaly=anomaly, count=each.count, examples=tuple(examples))
     return None
 
 
-def _find(history: History, anomaly: str | None, number: int, bounds: Bounds) -> list[Found]:
+def _find(history: History, anomaly: str | None, number: int, bounds: Bounds) -> list[CheckResult]:
     checks = [check for check in (*CHECKS, *bound_checks(bounds)) if anomaly in (None, check.name)]
     found, crashed = find(history, checks, examples=number)
     found += _find_cycles(history, anomaly, number)
@@ -115,7 +115,7 @@ def _find(history: History, anomaly: str | None, number: int, bounds: Bounds) ->
     return sorted((each for each in found if each.count >= number), key=lambda each: rank(each.anomaly))
 
 
-def _find_cycles(history: History, anomaly: str | None, number: int) -> list[Found]:
+def _find_cycles(history: History, anomaly: str | None, number: int) -> list[CheckResult]:
     if anomaly not in (None, *CYCLES) or not history.operations.where("f = 'txn'").limit(1).count():
         return []
     found, unsearched = find_cycles(history, examples=number)
@@ -134,7 +134,7 @@ STATEMENTS = 3
 
 
 def explain(
-    history: History, found: Found, number: int, *, around: int = 3, began: int | None = None
+    history: History, found: CheckResult, number: int, *, around: int = 3, began: int | None = None
 ) -> Explanation:
     """Explain occurrence `number`, from 1, of an anomaly that was found in the history of one run.
 
@@ -160,7 +160,7 @@ def explain(
 
 def _explain_with_log(
     history: History,
-    found: Found,
+    found: CheckResult,
     number: int,
     around: int,
     known: Callable[[], tuple[Labels, Sequence[FaultEvent]]],
@@ -225,7 +225,7 @@ def _explain_with_log(
 
 
 def _explain_cycle(
-    history: History, found: Found, number: int, labels: Labels, events: Sequence[FaultEvent]
+    history: History, found: CheckResult, number: int, labels: Labels, events: Sequence[FaultEvent]
 ) -> Explanation:
     example = found.examples[number - 1]
     cycle = of_cycle(history, found.anomaly, find_cycle(history, found.anomaly, number), labels)
@@ -247,7 +247,7 @@ def _explain_cycle(
 
 
 def _explain_without_log(
-    found: Found, number: int, labels: Labels, events: Sequence[FaultEvent]
+    found: CheckResult, number: int, labels: Labels, events: Sequence[FaultEvent]
 ) -> Explanation:
     """Of a subject that is no log, such as a node or a group: the evidence, and the faults at that time."""
     example = found.examples[number - 1]
@@ -267,7 +267,7 @@ def _explain_without_log(
     )
 
 
-def _headline(found: Found, number: int, labels: Labels) -> dict[str, Any]:
+def _headline(found: CheckResult, number: int, labels: Labels) -> dict[str, Any]:
     """The fields that every explanation has."""
     anomaly = ANOMALIES[found.anomaly]
     return {

@@ -123,7 +123,7 @@ IS_SERVED = "(fetched is not null or completed is not null)"
 READER = f"if(coalesce(final, false), {FINAL}, process)"
 
 
-def written(history: History) -> DataFrame:
+def values_of_transactions(history: History) -> DataFrame:
     """One row per log and value of a transaction.
 
     Columns: value, transaction; of the send: process, kind (its completion type), offset, invoked (ns);
@@ -154,7 +154,7 @@ def written(history: History) -> DataFrame:
 
 @fact(needs="txn")
 def transactional_writes(history: History) -> DataFrame:
-    """The rows of `written` with their offset, and
+    """The rows of `values_of_transactions` with their offset, and
 
     - missed: readers (read_committed) that passed the offset and never found the value; none if it may have been
       removed from the beginning of the log, or by compaction,
@@ -167,7 +167,7 @@ def transactional_writes(history: History) -> DataFrame:
     passed = "filter(spans, s -> offset between s.low and s.high and not array_contains(readers, s.reader))"
     found = without_compacted(coverage(history).select(*LOG, "spans"), history)
     parts = (
-        written(history)
+        values_of_transactions(history)
         .join(F.broadcast(found), LOG, "left")
         .join(F.broadcast(removed_beginnings(history)), LOG, "left")
         .withColumn("spans", F.expr("if(offset < removed_to, null, spans)"))
@@ -229,7 +229,7 @@ def dependencies(history: History) -> DataFrame:
     Columns: run, topic, partition, kind, source, target. Kinds: ``ww``, where the next known record of a log after
     one of the source is of the target; ``wr``, where the target polled a record of the source with read_committed.
     """
-    parts = written(history)
+    parts = values_of_transactions(history)
     # The offset in an acknowledgement counts only if the transaction committed, that of a read_committed poll always.
     placed = parts.withColumn("at", F.expr("coalesce(read_offset, if(kind = 'ok', offset, null))"))
     line = Window.partitionBy(*LOG).orderBy("at", "value")

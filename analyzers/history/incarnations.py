@@ -179,7 +179,7 @@ def by_incarnation(history: History, of: Cuts) -> History:
         records=changed(history.records, _records),
         operations=changed(history.operations, _operations),
         observations=changed(history.observations, _observations),
-        loaded=replace(history.loaded, places=None),
+        loaded=replace(history.loaded, directories=None),
     )
 
 

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from analyzers.history.buckets import bucketed_table, buckets_to_use, confined_to
 from analyzers.history.gather import NO_COPIES, Gathered, copies, gather, only_run, row_counts
-from analyzers.history.places import MANY as MANY_PLACES
-from analyzers.history.places import Places
+from analyzers.history.run_directories import MANY as MANY_DIRECTORIES
+from analyzers.history.run_directories import RunDirectories
 from analyzers.history.shared_tables import SharedTables
 from analyzers.history.sources import Source, spark_schema
 from analyzers.spark.exact_paths import parquet_files
@@ -57,7 +57,7 @@ class Loaded:
     """Where the plans of `History.rows` are kept, if they read these tables."""
     tables: tuple[DataFrame, ...] = ()
     """Those that the kept plans read."""
-    places: Places | None = None
+    directories: RunDirectories | None = None
     """Where the runs lie, if there are many directories and Spark reads their files."""
     registered: str | None = None
     """The name of the table with the records, if one was created in Spark."""
@@ -148,26 +148,26 @@ class History:
         return self.loaded.kept is not None and self.loaded.tables == tables
 
     def of_runs(self, runs: Collection[str]) -> History:
-        """The part with the rows of these runs. Files of other directories are left out where `places` are known."""
-        tables = self.loaded.places.tables(runs) if self.loaded.places else {}
+        """The part with the rows of these runs. Where `directories` are known, files of others are left out."""
+        tables = self.loaded.directories.tables(runs) if self.loaded.directories else {}
         named = F.col("run").isin(sorted(runs))
         frames = {table: tables.get(table, getattr(self, table)).where(named) for table in TABLES}
-        return replace(self, **frames, loaded=replace(self.loaded, places=None))
+        return replace(self, **frames, loaded=replace(self.loaded, directories=None))
 
-    def of_logs(self, places: Collection[tuple[str, str | None, int | None]]) -> History:
+    def of_logs(self, logs: Collection[tuple[str, str | None, int | None]]) -> History:
         """The part with the records of these logs (run, topic, partition), the answers of brokers about them, and
         everything else of their runs. Without topic and partition: only what is of no log."""
         partitions: dict[tuple[str, str], list[int]] = {}
-        for run, topic, partition in places:
+        for run, topic, partition in logs:
             if topic is not None and partition is not None:
                 partitions.setdefault((run, topic), []).append(partition)
         # As one text: with Spark Connect, hundreds of columns would be nested too deeply for Python's protobuf.
-        logs = [
+        conditions = [
             f"run = {sql_literal(run)} and topic = {sql_literal(topic)} and partition in ({str(some)[1:-1]})"
             for (run, topic), some in sorted(partitions.items())
         ]
-        within = " or ".join(logs) or "false"
-        part = self.of_runs({run for run, _, _ in places})
+        within = " or ".join(conditions) or "false"
+        part = self.of_runs({run for run, _, _ in logs})
         return replace(
             part,
             records=part.records.where(within),
@@ -248,7 +248,7 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
             spark.sql(f"drop table {name}")
             name = None
     read = {table: frame for table, frame in frames.items() if tables[table] and table not in gathered}
-    if read and len(runs) >= MANY_PLACES:
+    if read and len(runs) >= MANY_DIRECTORIES:
 
         def part(some: Sequence[Source]) -> Mapping[str, DataFrame]:
             return {
@@ -258,7 +258,7 @@ def load(spark: SparkSession, runs: Sequence[Source]) -> History:
                 for table in read
             }
 
-        how["places"] = Places(runs, read, part)
+        how["directories"] = RunDirectories(runs, read, part)
     return History(**frames, loaded=Loaded(**how, registered=name))
 
 

@@ -22,7 +22,7 @@ from analyzers.judge.causes import Collected, boundaries_of
 from analyzers.judge.coverage import exercised, unknowns
 from analyzers.judge.examine import Examination, crash_note, examine
 from analyzers.judge.examples import example_json
-from analyzers.judge.find import Found
+from analyzers.judge.find import CheckResult
 from analyzers.judge.measures import ApplicationFigures
 from analyzers.judge.paused_collection import paused_collection
 from analyzers.judge.tally import Tally
@@ -72,7 +72,7 @@ def judge_examined(
     surroundings: Mapping[str, Surroundings] | None = None,
 ) -> dict[str, Verdict]:
     """By run id."""
-    by_run: dict[str, list[Found]] = {}
+    by_run: dict[str, list[CheckResult]] = {}
     for each in examined.found:
         by_run.setdefault(each.run, []).append(each)
     return {
@@ -91,7 +91,7 @@ def judge_examined(
 def _verdict(
     run: str,
     examined: Examination,
-    found: Sequence[Found],
+    found: Sequence[CheckResult],
     allowed: Collection[str],
     bounds: Bounds,
     surroundings: Surroundings,
@@ -129,7 +129,7 @@ def _verdict(
 
 
 def _causes(
-    found: Sequence[Found],
+    found: Sequence[CheckResult],
     collected: Collected,
     counts: Tally,
     surroundings: Surroundings,
@@ -182,7 +182,7 @@ def _faults(anomaly: str, example: Mapping[str, Any], events: Sequence[FaultEven
     return faults_between(events, example[of.since] if of.since else time, max(last, default=None))
 
 
-def _finding(found: Found, counts: Tally, events: Sequence[FaultEvent], allowed: bool) -> Finding:
+def _finding(found: CheckResult, counts: Tally, events: Sequence[FaultEvent], allowed: bool) -> Finding:
     return Finding(
         anomaly=found.anomaly,
         count=found.count,

@@ -15,7 +15,7 @@ from analyzers.causes.evidence import Extent
 from analyzers.facts.transactions import cycle_candidates
 from analyzers.history.load import History
 from analyzers.judge.cycle_search import LEVELS, Cycle, search
-from analyzers.judge.find import Found
+from analyzers.judge.find import CheckResult
 
 MAX_EDGES = 4_000_000
 """Dependencies of one run that are searched, on the driver."""
@@ -54,9 +54,9 @@ class Unsearched:
 
 def find_cycles(
     history: History, *, examples: int, max_edges: int = MAX_EDGES
-) -> tuple[list[Found], list[Unsearched]]:
+) -> tuple[list[CheckResult], list[Unsearched]]:
     """The cycles of every run with transactions, and the runs with too many dependencies to be searched."""
-    found: list[Found] = []
+    found: list[CheckResult] = []
     unsearched: list[Unsearched] = []
     for kinds, anomalies in SEARCHES:
         for run, table in _collect(cycle_candidates(history, kinds), max_edges).items():
@@ -66,7 +66,7 @@ def find_cycles(
                     Unsearched(run=run, judged=kinds == JUDGED, sentence=sentence, needs=TRANSACTIONS)
                 )
             else:
-                found += found_cycles(run, table, anomalies, examples=examples)
+                found += cycle_results(run, table, anomalies, examples=examples)
     return found, unsearched
 
 
@@ -104,13 +104,15 @@ def by_run(dependencies: pa.Table) -> dict[str, pa.Table]:
     }
 
 
-def found_cycles(run: str, table: pa.Table, anomalies: Sequence[str], *, examples: int) -> Iterator[Found]:
+def cycle_results(
+    run: str, table: pa.Table, anomalies: Sequence[str], *, examples: int
+) -> Iterator[CheckResult]:
     """table: dependencies, as `search` takes them."""
     for anomaly, cycles in search(table, anomalies).items():
         if cycles:
             shown = tuple(cycle.example for cycle in cycles[:examples])
             extents = _extents(anomaly, cycles)
-            yield Found(run=run, anomaly=anomaly, count=len(cycles), examples=shown, extents=extents)
+            yield CheckResult(run=run, anomaly=anomaly, count=len(cycles), examples=shown, extents=extents)
 
 
 def _extents(anomaly: str, cycles: Sequence[Cycle]) -> tuple[Extent, ...]:

@@ -20,7 +20,7 @@ from analyzers.history.load import History, load, release
 from analyzers.history.sources import Location, empty_runs, sources
 from analyzers.judge.causes import Collected, boundaries_of, collect
 from analyzers.judge.cycles import CYCLES, TRANSACTIONS, Unsearched, find_cycles
-from analyzers.judge.find import Crashed, Found, find
+from analyzers.judge.find import CheckResult, Crashed, find
 from analyzers.judge.measures import (
     ApplicationFigures,
     application_figures,
@@ -47,7 +47,7 @@ class Examination:
     tallies: Mapping[str, Tally]
     applied: Mapping[str, Collection[str]]
     """The anomalies that were looked for and that the run can show."""
-    found: Sequence[Found]
+    found: Sequence[CheckResult]
     crashed: Sequence[Crashed] = ()
     """Checks of any run."""
     unsearched: Sequence[Unsearched] = ()
@@ -70,7 +70,7 @@ def examine(
     strict: bool = False,
     cycles: bool = True,
     reports: bool = True,
-    found: Sequence[Found] = (),
+    found: Sequence[CheckResult] = (),
 ) -> Examination:
     """Arguments as for `analyze`, and:
 
@@ -192,7 +192,7 @@ def examine(
     )
 
 
-def _collect(history: History, found: Sequence[Found]) -> dict[str, Collected]:
+def _collect(history: History, found: Sequence[CheckResult]) -> dict[str, Collected]:
     extents: dict[str, list[Extent]] = {}
     for each in found:
         extents.setdefault(each.run, []).extend(each.extents)
@@ -204,7 +204,9 @@ def applies(check: Check, kinds: Collection[str]) -> bool:
     return NEEDS.get(check.over, "send") in {*kinds, "send"}
 
 
-def _find_cycles(history: History, examples: int, *, strict: bool) -> tuple[list[Found], list[Unsearched]]:
+def _find_cycles(
+    history: History, examples: int, *, strict: bool
+) -> tuple[list[CheckResult], list[Unsearched]]:
     """Like a check that crashes, a search that does so does not affect the others."""
     try:
         return find_cycles(history, examples=examples)

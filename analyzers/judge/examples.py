@@ -12,7 +12,7 @@ from analyzers.history.surroundings import seconds
 def example_json(anomaly: str, example: Mapping[str, Any], began: int | None) -> dict[str, Any]:
     """An example with its times in s.
 
-    example  as Spark computed it, see `Found`.
+    example  as Spark computed it, see `CheckResult`.
     began    time of the run's first operation, ns.
     """
     columns = ANOMALIES[anomaly].columns

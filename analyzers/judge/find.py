@@ -43,7 +43,9 @@ Look = Callable[[History, Sequence[Check]], Suspects]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class CheckResult:
+    """What a check found in a run."""
+
     run: str
     anomaly: str
     count: int
@@ -68,7 +70,7 @@ def find(
     strict: bool = False,
     first_look: Look = find_suspects,
     boundaries: Mapping[str, Sequence[int]] | None = None,
-) -> tuple[list[Found], list[Crashed]]:
+) -> tuple[list[CheckResult], list[Crashed]]:
     """What the checks find, by run and anomaly: after the first look one statement for each fact, three at a time.
 
     A check that crashes does not affect the others. With `strict`, its error is raised instead.
@@ -105,7 +107,7 @@ def find(
                         rows += rows_of([check])
                     except Exception as error:
                         crashed.append(_crashed(check, error))
-    return list(_found(rows, checks, examples)), crashed
+    return list(_results(rows, checks, examples)), crashed
 
 
 def _statement(boundaries: Mapping[str, Sequence[int]], examples: int) -> str:
@@ -138,7 +140,7 @@ def _crashed(check: Check, error: Exception) -> Crashed:
     return Crashed(anomaly=check.name, error=f"{type(error).__name__}: {first_line}")
 
 
-def _found(rows: Sequence[Row], checks: Sequence[Check], examples: int) -> Iterator[Found]:
+def _results(rows: Sequence[Row], checks: Sequence[Check], examples: int) -> Iterator[CheckResult]:
     anomalies = {check.name: check.anomaly for check in checks}
     in_order = sorted(rows, key=lambda row: (row.run, row.anomaly, _in_order(row.shown[0])))
     for (run, name), group in groupby(in_order, key=lambda row: (row.run, row.anomaly)):
@@ -146,7 +148,7 @@ def _found(rows: Sequence[Row], checks: Sequence[Check], examples: int) -> Itera
         extents = tuple(_extent(row, anomalies[name]) for row in of_logs)
         first = sorted((each for row in of_logs for each in row.shown), key=_in_order)[:examples]
         shown = tuple(_example(anomalies[name], each) for each in first)
-        yield Found(
+        yield CheckResult(
             run=run, anomaly=name, count=sum(each.count for each in extents), examples=shown, extents=extents
         )
 

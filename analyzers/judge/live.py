@@ -19,7 +19,7 @@ from analyzers.facts.registry import NEEDS
 from analyzers.history.incarnations import by_incarnation, cuts, topic_changes
 from analyzers.history.load import load, release
 from analyzers.history.sources import sources
-from analyzers.judge.find import Crashed, Found, find
+from analyzers.judge.find import CheckResult, Crashed, find
 from workloads.history.parquet import WHOLE, write
 from workloads.history.schema import TABLES
 
@@ -49,7 +49,7 @@ class Reported:
         """Anomalies with so many findings that no more are looked for."""
         self._keys: dict[tuple[str, str], set[tuple[Any, ...]]] = {}
 
-    def new(self, found: Found) -> Found | None:
+    def new(self, found: CheckResult) -> CheckResult | None:
         """What of it was not reported before; None for nothing. It counts as reported from then on."""
         known = self._keys.setdefault((found.run, _ALIKE[found.anomaly]), set())
         subject = ANOMALIES[found.anomaly].subject.columns
@@ -82,7 +82,7 @@ def live_checks(*, keeps_records: bool, full: Collection[str] = ()) -> list[Chec
 
 def find_live(
     spark: SparkSession, tables: Mapping[str, pa.Table], reported: Reported, *, keeps_records: bool
-) -> tuple[list[Found], list[Crashed]]:
+) -> tuple[list[CheckResult], list[Crashed]]:
     """What the checks in `LIVE` find in the given part of a history, or of several runs, and that was not reported.
 
     tables         by name, as `workloads.history.live.window` makes them.

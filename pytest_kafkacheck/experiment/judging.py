@@ -21,7 +21,7 @@ from analyzers.history.sources import Location, local_files
 from analyzers.history.surroundings import Surroundings, seconds
 from analyzers.judge.batch import Case, Judged, judge_batch
 from analyzers.judge.examples import example_json
-from analyzers.judge.find import Found
+from analyzers.judge.find import CheckResult
 from analyzers.judge.live import EITHER, Reported, find_live
 from analyzers.verdict.verdict import Verdict, amended
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -278,7 +278,7 @@ class LiveJudge:
             self._began = min((low for each in lows if (low := each.as_py()) is not None), default=None)
         return max((high for each in times if (high := each["max"].as_py()) is not None), default=None)
 
-    def _report(self, found: Found, now: int) -> None:
+    def _report(self, found: CheckResult, now: int) -> None:
         either = sorted(EITHER[found.anomaly] - {found.anomaly})
         examples = [example_json(found.anomaly, each, self._began) for each in found.examples[:EXAMPLES]]
         line = {

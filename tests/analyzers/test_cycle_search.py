@@ -10,7 +10,7 @@ import pyarrow as pa
 from analyzers.causes.evidence import Extent
 from analyzers.judge import cycle_search
 from analyzers.judge.cycle_search import LEVELS, Cycle, Moments, Transactions
-from analyzers.judge.cycles import found_cycles
+from analyzers.judge.cycles import cycle_results
 
 Node = dict[str, Any]
 
@@ -84,7 +84,7 @@ def test_cycles_have_an_extent_without_a_log_that_no_example_limits() -> None:
     later = [transaction(op, began, 30) for op, began in ((4, 20), (5, 21), (6, 40), (7, 41))]
     pairs = [(A, B), (later[0], later[1]), (later[2], later[3])]
     rows = [dependency("wr", *ends) for pair in pairs for ends in (pair, pair[::-1])]
-    (found,) = found_cycles("r", table(rows), ["G1c-wr", "G1c-realtime"], examples=1)
+    (found,) = cycle_results("r", table(rows), ["G1c-wr", "G1c-realtime"], examples=1)
     assert (found.run, found.anomaly, found.count) == ("r", "G1c-wr", 3)
     assert [example["transaction"] for example in found.examples] == [1]
     assert found.extents == (Extent(anomaly="G1c-wr", topic=None, partition=None, count=3, first=0, last=40),)
@@ -92,7 +92,7 @@ def test_cycles_have_an_extent_without_a_log_that_no_example_limits() -> None:
 
 def test_cycles_that_are_notes_take_no_evidence_of_causes() -> None:
     rows = [dependency("wr", B, C), dependency("ww", C, A), dependency("wr", A, B)]
-    (found,) = found_cycles("r", table(rows), ["G1c"], examples=1)
+    (found,) = cycle_results("r", table(rows), ["G1c"], examples=1)
     assert (found.count, found.extents) == (1, ())
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from analyzers.catalogue.check import Check, CycleCheck, Live
 from analyzers.catalogue.registry import ANOMALIES, BOUND_CHECKS, CHECKS, CYCLE_CHECKS
-from analyzers.judge.find import Found, find
+from analyzers.judge.find import CheckResult, find
 from analyzers.judge.live import EITHER, LIVE, Reported, find_live, live_checks
 from pytest_kafkacheck.experiment.judging import LiveJudge
 from tests.support.live_windows import as_recorded, deletes_records, segment_rows, windows
@@ -60,7 +60,7 @@ def test_anomalies_that_a_part_of_the_history_cannot_tell_apart_have_one_count()
     )
     assert EITHER["duplicate"] == {"duplicate"}
     reported = Reported(most=3)
-    found = Found(run="r", anomaly="offset-reuse", count=1, examples=(conflict_at(5),))
+    found = CheckResult(run="r", anomaly="offset-reuse", count=1, examples=(conflict_at(5),))
     assert reported.new(found) == found
     assert reported.new(replace(found, anomaly="inconsistent-offsets")) is None
 
@@ -71,7 +71,7 @@ def conflict_at(offset: int) -> Row:
 
 def test_of_many_findings_no_more_are_told_apart() -> None:
     reported = Reported(most=3)
-    many = Found(run="r", anomaly="offset-reuse", count=2, examples=(conflict_at(1), conflict_at(2)))
+    many = CheckResult(run="r", anomaly="offset-reuse", count=2, examples=(conflict_at(1), conflict_at(2)))
     assert reported.new(many) == many
     assert reported.full == set()
     more = replace(many, count=9, examples=tuple(map(conflict_at, (2, 3, 4))))
@@ -99,7 +99,7 @@ def step(anomaly: str, shown: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def judged_live(
     spark: Any, stories: Mapping[str, Any], *, number: int, keeps_records: bool, seed: int = 0
-) -> list[Found]:
+) -> list[CheckResult]:
     """What is found live in all of these histories."""
     each = {run: windows(one, run, number=number, seed=f"{run}/{seed}") for run, one in stories.items()}
     reported, found = Reported(), []

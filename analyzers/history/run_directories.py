@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame
 from analyzers.history.sources import Source, as_listed
 
 MANY = 8
-"""Run directories from which the places are looked for, which is one more job."""
+"""Run directories from which the directories of runs are looked for, which is one more job."""
 
 Tables = Mapping[str, DataFrame]
 """By name."""
 
 
-class Places:
+class RunDirectories:
     """The directories of several runs. Safe to use from several threads.
 
     A run lies in one directory, but its name may be another, and tests put several runs into one. So the rows say
@@ -48,7 +48,7 @@ class Places:
             return self._parts[some]
 
     def _look(self) -> dict[str, set[int]]:
-        """The directories of each run by their number; nothing if rows lie at a place that no directory has."""
+        """The directories of each run by their number; nothing if rows lie in none of the directories."""
         folders = {_folder(file): number for number, run in enumerate(self._runs) for file in _files(run)}
         found: dict[str, set[int]] = {}
         for row in _placed(self._whole).collect():

@@ -11,7 +11,7 @@ from histories import Shape, write_compacted
 
 from analyzers.catalogue.registry import CHECKS
 from analyzers.history.load import History, load, release
-from analyzers.history.places import MANY
+from analyzers.history.run_directories import MANY
 from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from tests.support.repetitions import repetitions
@@ -103,14 +103,14 @@ def test_the_same_verdicts(spark: Any, runs: list[Path], monkeypatch: pytest.Mon
     verdicts = analyze(spark, uris, checks=checks)
     found = {run: one.to_json() for run, one in verdicts.items()}
     assert (verdicts["r1"].result, verdicts["r3"].result) == ("valid", "invalid")
-    monkeypatch.setattr("analyzers.history.load.MANY_PLACES", 1_000)
+    monkeypatch.setattr("analyzers.history.load.MANY_DIRECTORIES", 1_000)
     assert found == {run: one.to_json() for run, one in analyze(spark, uris, checks=checks).items()}
 
 
 def test_a_spelling_that_is_not_known_leaves_nothing_out(
     runs: list[Path], loaded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analyzers.history.places.as_listed", str.upper)
+    monkeypatch.setattr("analyzers.history.run_directories.as_listed", str.upper)
     history = loaded([f"file://{run}" for run in runs])
     part = history.of_runs(["r1"])
     assert len(read_of(part, "operations")) == len(runs)
