@@ -114,6 +114,8 @@ class Configuration:
             )
         if self.elr and (number < ELR_KNOWN or self.mode != "kraft"):
             raise UsageError(f"elr=True with version={self.version}: eligible leader replicas need Kafka 4.0")
+        if self.flush_ms is None:
+            self._set("flush_ms", self.flush_check_ms)
         if self.offsets_retention_minutes is None:
             self._set("offsets_retention_minutes", WEEK if number >= A_WEEK_BY_DEFAULT else DAY)
         if self.roles == "combined":

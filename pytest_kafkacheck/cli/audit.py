@@ -29,6 +29,7 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKN
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_kafkacheck.audit.files.read import FileAudit
     from pytest_kafkacheck.audit.report import Report
     from pytest_kafkacheck.matrix.cell_result import CellResult
 
@@ -42,6 +43,14 @@ WIDTH = 180
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="server.properties of brokers and controllers, files of producers and consumers, a compose file, "
+        "resources of "
+        "Strimzi, a rendered Helm chart; - reads standard input",
+    )
     parser.add_argument(
         "--bootstrap",
         metavar="HOST:PORT,...",
@@ -81,7 +90,8 @@ def _run(options: argparse.Namespace) -> int:
         require_scenarios(options.prove)
     if options.junitxml is not None and not options.junitxml.resolve().parent.is_dir():
         raise UsageError(f"--junitxml {options.junitxml}: its folder does not exist")
-    report = _report(options)
+    read = _read_files(options)
+    report = _report(options, read)
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
@@ -131,8 +141,22 @@ def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:
         return run_cells(harness, cells, say=say)
 
 
-def _report(options: argparse.Namespace) -> Report:
+def _read_files(options: argparse.Namespace) -> FileAudit | None:
+    if not options.files:
+        return None
+    from pytest_kafkacheck.audit.files.read import read_files
+    from pytest_kafkacheck.audit.report import Subject
+
     said = stated(options)
+    return read_files(
+        options.files, Subject(name="", settings=said.settings, origins=said.origins, unknown=said.unknown)
+    )
+
+
+def _report(options: argparse.Namespace, read: FileAudit | None) -> Report:
+    said = stated(options)
+    if read is not None and options.bootstrap is None:
+        return read.report
     if options.bootstrap is None:
         if options.topic is not None or options.command_config is not None:
             given = "--command-config" if options.topic is None else "--topic"

@@ -8,15 +8,16 @@ from typing import Any
 from pytest_kafkacheck.audit.events import BROKER_EVENTS
 from pytest_kafkacheck.audit.live.brokers import AskNode, Cluster, read_cluster
 from pytest_kafkacheck.audit.live.topics import ReadGroup, ReadTopic, alike, read_groups, read_topics
+from pytest_kafkacheck.audit.parts import (
+    BROKERS_WRITE,
+    INTERNAL,
+    OF_CLIENTS,
+    OF_CONSUMERS,
+    joined,
+    only,
+    without,
+)
 from pytest_kafkacheck.audit.report import Report, Subject
-
-INTERNAL = {
-    "__consumer_offsets": "committed positions of groups",
-    "__transaction_state": "states of transactions",
-    "__share_group_state": "states of share groups",
-}
-OF_CLIENTS = ("acks", "idempotence", "client_version")
-OF_CONSUMERS = ("commit", "auto_offset_reset")
 
 NAMED = 5
 """Topics or groups that a heading names."""
@@ -50,17 +51,12 @@ def _of_topics(cluster: Cluster, topics: Sequence[ReadTopic], stated: Subject) -
     names = [topic.name for topic in topics]
     if first.internal:
         name = ", ".join(f"{each} ({INTERNAL.get(each, 'internal')})" for each in names)
-        # Brokers write these themselves, and wait for all in-sync replicas.
-        own = Subject(
-            name="",
-            settings={"acks": "all", "idempotence": True},
-            origins=dict.fromkeys(("acks", "idempotence"), "brokers"),
-        )
+        own = BROKERS_WRITE
     else:
         name = _heading("topic", names)
-        own = _only(stated, OF_CLIENTS)
-    rest = _without(stated, (*OF_CLIENTS, *OF_CONSUMERS))
-    return _joined(name, (_only(stated, ("version",)), first, cluster, own, rest), BROKER_EVENTS)
+        own = only(stated, OF_CLIENTS)
+    rest = without(stated, (*OF_CLIENTS, *OF_CONSUMERS))
+    return joined(name, (only(stated, ("version",)), first, cluster, own, rest), BROKER_EVENTS)
 
 
 def _of_groups(cluster: Cluster, groups: Sequence[ReadGroup], stated: Subject) -> Subject:
@@ -70,44 +66,12 @@ def _of_groups(cluster: Cluster, groups: Sequence[ReadGroup], stated: Subject) -
         for group in groups
         if group.uncommitted
     )
-    own = _only(stated, OF_CONSUMERS)
-    subject = _joined(
-        _heading("group", [group.name for group in groups]), (cluster, own), ("consumer-crash",)
-    )
+    own = only(stated, OF_CONSUMERS)
+    subject = joined(_heading("group", [group.name for group in groups]), (cluster, own), ("consumer-crash",))
     return Subject(
         name=subject.name, settings=subject.settings, origins=subject.origins, unknown=subject.unknown,
         events=subject.events, notes=notes,
     )  # fmt: skip
-
-
-def _joined(name: str, parts: Sequence[Any], events: tuple[str, ...]) -> Subject:
-    """Of several values of a setting, that of the first part counts. Brokers report only the line of their release,
-    so what the user states of it comes first."""
-    settings: dict[str, Any] = {}
-    origins: dict[str, str] = {}
-    unknown: dict[str, tuple[Any, ...]] = {}
-    for part in parts:
-        for field, value in part.settings.items():
-            if field not in settings:
-                settings[field], origins[field] = value, part.origins.get(field, "")
-        for field, values in part.unknown.items():
-            unknown.setdefault(field, values)
-    unknown = {field: values for field, values in unknown.items() if field not in settings}
-    return Subject(name=name, settings=settings, origins=origins, unknown=unknown, events=events)
-
-
-def _only(subject: Subject, fields: Sequence[str]) -> Subject:
-    return Subject(
-        name="",
-        settings={field: value for field, value in subject.settings.items() if field in fields},
-        origins=subject.origins,
-        unknown={field: values for field, values in subject.unknown.items() if field in fields},
-    )
-
-
-def _without(subject: Subject, fields: Sequence[str]) -> Subject:
-    every = {*subject.settings, *subject.unknown}
-    return _only(subject, [field for field in every if field not in fields])
 
 
 def _heading(kind: str, names: Sequence[str]) -> str:

@@ -22,6 +22,9 @@ STYLES: dict[Effect, str] = {
 
 def parts(report: Report, *, verbose: bool) -> Iterator[object]:
     """What the console prints, in order. verbose: also what exactly happens, side effects, and the sources."""
+    if report.remarks:
+        yield from (Text(f"! {remark}", style="yellow") for remark in report.remarks)
+        yield ""
     for judged in report.judged:
         yield from _subject(judged, verbose=verbose)
     if report.problems:
