@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, Literal, Self, get_args
 
 from pytest_kafkacheck.errors import UsageError
@@ -271,6 +272,7 @@ __all__ = ["Acks", "Commit", "Configuration", "Mode", "Reset"]
 Version = tuple[int, int, int]
 
 
+@cache
 def parse_version(text: str, *, where: str = "version") -> Version:
     """(4, 1, 1) from "4.1.1", and (0, 10, 2) from "0.10.2.1": before 1.0, releases had four numbers.
 

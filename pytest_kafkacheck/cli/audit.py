@@ -66,6 +66,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="show the outcomes on clusters in Docker with these settings; default: of every event of brokers",
     )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="print the changes that are proposed as a diff of the files, and nothing else",
+    )
     add_json_option(parser)
     parser.add_argument("--junitxml", metavar="FILE", type=Path, help="write the result as JUnit's XML")
     parser.add_argument(
@@ -82,6 +87,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
+    from pytest_kafkacheck.audit.advice import advise
     from pytest_kafkacheck.audit.report import junit_xml
     from pytest_kafkacheck.cli.common.audit_table import parts
 
@@ -95,7 +101,9 @@ def _run(options: argparse.Namespace) -> int:
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
-    is_printed = options.json != "-"
+    if options.fix:
+        _print_fix(report, read)
+    is_printed = options.json != "-" and not options.fix
     if is_printed:
         for part in parts(report, verbose=options.verbose):
             console.print(part, markup=False)
@@ -104,7 +112,7 @@ def _run(options: argparse.Namespace) -> int:
     results = [] if options.prove is None else _prove(options, report)
     if options.json is not None:
         proof = {} if options.prove is None else {"proof": [result.to_json() for result in results]}
-        write_json(options.json, {**report.to_json(), **proof})
+        write_json(options.json, {**report.to_json(), "advice": advise(report).to_json(), **proof})
     if options.prove is None:
         return status(report)
     if is_printed:
@@ -114,6 +122,16 @@ def _run(options: argparse.Namespace) -> int:
     where = f" on Kafka {', '.join(others)}, which is not the release asked for" if others else ""
     say(f"{agree} of {len(results)} outcomes are shown as the audit says them{where}")
     return worst([status(report), matrix_status(results)])
+
+
+def _print_fix(report: Report, read: FileAudit | None) -> None:
+    from pytest_kafkacheck.audit.advice import advise
+    from pytest_kafkacheck.audit.files.fix import fix
+
+    if read is None:
+        raise UsageError("--fix goes with files: it prints a diff of them")
+    for line in fix(read, advise(report).changes):
+        print(line)
 
 
 def status(report: Report) -> int:
@@ -155,17 +173,21 @@ def _read_files(options: argparse.Namespace) -> FileAudit | None:
 
 def _report(options: argparse.Namespace, read: FileAudit | None) -> Report:
     said = stated(options)
-    if read is not None and options.bootstrap is None:
-        return read.report
+    if read is not None:
+        if options.bootstrap is None:
+            return read.report
+        own = read.stated
+        said = Stated(dict(own.settings), dict(own.origins), dict(own.unknown))
     if options.bootstrap is None:
         if options.topic is not None or options.command_config is not None:
             given = "--command-config" if options.topic is None else "--topic"
             raise UsageError(f"{given} goes with --bootstrap only: without it, no cluster is read")
         return offline(said)
-    return _read(options, said)
+    found = _read(options, said, read)
+    return found if read is None else replace(found, stated=[*found.stated, *read.report.stated])
 
 
-def _read(options: argparse.Namespace, said: Stated) -> Report:
+def _read(options: argparse.Namespace, said: Stated, read: FileAudit | None) -> Report:
     from pytest_kafkacheck.audit.live.brokers import asking
     from pytest_kafkacheck.audit.live.read import read_report
     from pytest_kafkacheck.audit.report import Problem
@@ -193,6 +215,7 @@ def _read(options: argparse.Namespace, said: Stated) -> Report:
             settings=said.settings,
             origins=said.origins,
             unknown=said.unknown,
+            files=() if read is None else read.clusters,
         )
     except OSError as error:
         named = ", ".join(f"{node} at {address}" for node, address in sorted(brokers.items()))

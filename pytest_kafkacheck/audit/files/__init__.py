@@ -6,7 +6,6 @@
     compose     services of a compose file
     kubernetes  resources of Strimzi, and workloads of a rendered Helm chart
     environment  settings as environment variables of images
-    keys        Kafka's names of the fields of a configuration
     names       settings that Kafka does not know
     subjects    from a declared cluster to the subjects of a report
     read        from file names to a report

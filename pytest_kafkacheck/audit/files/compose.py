@@ -213,7 +213,7 @@ class _Reader:
             name, equals, value = line.strip().removeprefix("export ").partition("=")
             if equals and not name.startswith("#"):
                 text = value.strip()
-                quoted = re.fullmatch(r"(['\"])(.*)\1", text)
+                quoted = re.fullmatch(r"(['\"])(.*?)\1(?:\s+#.*)?", text)
                 text = quoted[2] if quoted else text.partition(" #")[0].strip()
                 found[name.strip()] = Value(text, Place(source, number))
         return found

@@ -63,7 +63,8 @@ def _kind(source: Input, settings: dict[str, Value]) -> Kind:
         )
     if len(best) > 1:
         raise UsageError(
-            f"{source.at(1)}: its settings ({', '.join(settings)}) are those of {' and of '.join(best)}s alike; "
+            f"{source.at(1)}: its settings ({', '.join(settings)}) are those of "
+            f"{' and of '.join(f'{each}s' for each in best)} alike; "
             "state "
             "which it is by --producer-config or --consumer-config, or with another setting, such as process.roles"
         )

@@ -28,11 +28,14 @@ YAML_BEGINNING = re.compile(
 
 
 class FileAudit(NamedTuple):
-    """report: of the files. clusters, clients: what they declare, with the place of each setting."""
+    """report: of the files. clusters, clients: what they declare, with the place of each setting. stated: what
+    options
+    and files of clients say."""
 
     report: Report
     clusters: Sequence[DeclaredCluster]
     clients: Sequence[DeclaredClient]
+    stated: Subject
 
 
 def read_files(names: Sequence[str], stated: Subject) -> FileAudit:
@@ -85,7 +88,7 @@ def read_files(names: Sequence[str], stated: Subject) -> FileAudit:
             ),
         ],
     )
-    return FileAudit(report, clusters, clients)
+    return FileAudit(report, clusters, clients, stated)
 
 
 def _is_yaml(source: Input) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pytest_kafkacheck.audit.configuration import ZOOKEEPER_REMOVED, parse_version
 from pytest_kafkacheck.audit.events import BROKER_EVENTS, EVENTS
 from pytest_kafkacheck.audit.files.declared import DeclaredCluster, DeclaredTopic, Node, Value, listed
-from pytest_kafkacheck.audit.files.keys import KINDS, OF_TOPIC, SHARED, Key, read_value, whole
 from pytest_kafkacheck.audit.files.names import name_remarks
+from pytest_kafkacheck.audit.keys import KINDS, OF_TOPIC, SHARED, Key, whole
 from pytest_kafkacheck.audit.parts import (
     BROKERS_WRITE,
     INTERNAL,
@@ -53,6 +53,12 @@ class Declared(NamedTuple):
 def declared(cluster: DeclaredCluster, stated: Subject) -> Declared:
     """stated: what options and the files of clients say, which win over the files of brokers."""
     return _Reading(cluster, stated).all()
+
+
+def scope_of(cluster: DeclaredCluster, topic: str | None = None) -> str:
+    """Whose settings those of a topic, or of the brokers, are."""
+    of = f" of {cluster.name}" if cluster.name else ""
+    return f"{'brokers' if topic is None else f'topic {topic}'}{of}"
 
 
 class _Reading:
@@ -115,7 +121,7 @@ class _Reading:
                 "the topic's own "
                 "false counts, and --bootstrap reads it"
             )
-        return self._subject(title, parts, bool(kind), KINDS[kind], "brokers", notes)
+        return self._subject(title, parts, bool(kind), KINDS[kind], scope_of(self.cluster), notes)
 
     def _of_topic(self, topic: DeclaredTopic) -> Subject:
         own, brokers = Chosen(), Chosen()
@@ -370,3 +376,10 @@ def _has_share_groups(release: str | None) -> bool:
         or (line in RELEASES and SHARE_FEATURE in RELEASES[line].features)
         or (line not in RELEASES and parse_version(line) > parse_version([*RELEASES][-1]))
     )
+
+
+def read_value(name: str, value: Value, convert: Callable[[str], Any]) -> Any:
+    try:
+        return convert(value.text.strip())
+    except (ValueError, KeyError):
+        raise UsageError(f"{value.place}: {name}={value.text}: expected {convert.__doc__}") from None

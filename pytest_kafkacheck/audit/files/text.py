@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,13 +119,16 @@ def _tree(node: Any, source: Input, known: dict[int, Any]) -> Any:
     mark = node.start_mark
     if isinstance(node, yaml.ScalarNode):
         found: Any = Text("" if node.tag.endswith(":null") else node.value)
-        found.place = Place(source, mark.line + 1, mark.column)
+        found.place = Place(source, mark.line + 1, mark.column, "block")
         known[id(node)] = found
         return found
     if isinstance(node, yaml.SequenceNode):
         found = known[id(node)] = Sequence_()
         found.place = Place(source, mark.line + 1, mark.column, "flow" if node.flow_style else "list")
         found += [_tree(each, source, known) for each in node.value]
+        for each in found:
+            if isinstance(each, Text):
+                each.place = replace(each.place, style="list")
         return found
     found = known[id(node)] = Mapping_()
     style: Style = "flow" if node.flow_style else "block"

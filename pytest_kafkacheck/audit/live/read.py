@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from pytest_kafkacheck.audit.events import BROKER_EVENTS
+from pytest_kafkacheck.audit.events import BROKER_EVENTS, CONSUMER_EVENTS
+from pytest_kafkacheck.audit.files.declared import DeclaredCluster
 from pytest_kafkacheck.audit.live.brokers import AskNode, Cluster, read_cluster
+from pytest_kafkacheck.audit.live.comparison import differences, older_topics, out_of_sync
 from pytest_kafkacheck.audit.live.topics import ReadGroup, ReadTopic, alike, read_groups, read_topics
 from pytest_kafkacheck.audit.parts import (
     BROKERS_WRITE,
@@ -31,8 +34,10 @@ def read_report(
     settings: Mapping[str, Any],
     origins: Mapping[str, str],
     unknown: Mapping[str, tuple[Any, ...]],
+    files: Sequence[DeclaredCluster] = (),
 ) -> Report:
-    """settings, origins, unknown: what the user states, of clients, and of what the cluster does not say.
+    """settings, origins, unknown: what the user states, of clients, and of what the cluster does not say. files: what
+    files say of it, with which it is compared.
 
     Raises UsageError where no topic matches the pattern, OSError when no broker answers.
     """
@@ -43,7 +48,11 @@ def read_report(
     subjects = [_of_topics(cluster, alike_ones, stated) for alike_ones in alike(topics)]
     if groups:
         subjects.append(_of_groups(cluster, groups, stated))
-    return Report(subjects, [*cluster.problems, *refused, *unlisted])
+    return Report(
+        subjects,
+        [*cluster.problems, *refused, *unlisted],
+        stated=[*out_of_sync(topics), *older_topics(cluster, topics), *differences(cluster, files)],
+    )
 
 
 def _of_topics(cluster: Cluster, topics: Sequence[ReadTopic], stated: Subject) -> Subject:
@@ -67,11 +76,8 @@ def _of_groups(cluster: Cluster, groups: Sequence[ReadGroup], stated: Subject) -
         if group.uncommitted
     )
     own = only(stated, OF_CONSUMERS)
-    subject = joined(_heading("group", [group.name for group in groups]), (cluster, own), ("consumer-crash",))
-    return Subject(
-        name=subject.name, settings=subject.settings, origins=subject.origins, unknown=subject.unknown,
-        events=subject.events, notes=notes,
-    )  # fmt: skip
+    name = _heading("group", [group.name for group in groups])
+    return replace(joined(name, (cluster, own), CONSUMER_EVENTS), notes=notes)
 
 
 def _heading(kind: str, names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from pytest_kafkacheck.audit.advice import advise
 from pytest_kafkacheck.audit.configuration import setting_texts
 from pytest_kafkacheck.audit.events import EVENTS
 from pytest_kafkacheck.audit.report import Judged, Report, count_text
@@ -31,6 +32,12 @@ def parts(report: Report, *, verbose: bool) -> Iterator[object]:
         yield Text("Not known", style="bold")
         yield from (Text(f"  {problem}") for problem in report.problems)
         yield ""
+    advice = advise(report)
+    if advice.changes:
+        yield Text("What to change, and its cost", style="bold")
+        yield from (Text(f"  {change}: {change.cost}") for change in advice.changes)
+        yield ""
+    yield Text(str(advice), style="bold")
 
 
 def _subject(judged: Judged, *, verbose: bool) -> Iterator[object]:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pytest_kafkacheck.audit.configuration import parse_version
-from pytest_kafkacheck.audit.files.declared import Value
-from pytest_kafkacheck.errors import UsageError
 
 NEVER = 2**63 - 1
 """Value of a flush setting that is off."""
@@ -100,10 +98,3 @@ OF_TOPIC = {
     "flush_ms": Key("flush.ms", flush),
     "tiered": Key("remote.storage.enable", boolean),
 }
-
-
-def read_value(name: str, value: Value, convert: Callable[[str], Any]) -> Any:
-    try:
-        return convert(value.text.strip())
-    except (ValueError, KeyError):
-        raise UsageError(f"{value.place}: {name}={value.text}: expected {convert.__doc__}") from None
