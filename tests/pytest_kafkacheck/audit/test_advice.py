@@ -60,7 +60,8 @@ def test_no_smaller_set_prevents_as_much(version: str) -> None:
     """By brute force, over everything that the rules propose."""
     for replication, acks, unclean, reset in product((1, 3), ("all", 1), (True, False), ("latest",)):
         settings = {
-            "replication": replication, "acks": acks, "unclean": unclean, "auto_offset_reset": reset, "version": version,
+            "replication": replication, "acks": acks, "unclean": unclean, "auto_offset_reset": reset,
+            "version": version,
         }  # fmt: skip
         c = Configuration(**settings)  # type: ignore[arg-type]
         subject = Subject(name="", settings=settings)

@@ -214,7 +214,7 @@ def test_a_default_that_was_changed_later_leaves_topics_as_they_are(tmp_path: Pa
         topics={"orders": {0: [1]}, "logs": THREE, "__consumer_offsets": {0: [1]}},
         settings={
             "2": {"default.replication.factor": ("3", 4), "min.insync.replicas": ("1", 5)},
-            **dict.fromkeys("13", {"default.replication.factor": ("3", 4)}),
+            **{node: {"default.replication.factor": ("3", 4)} for node in "13"},
         },
     )
     files = read_files([str(file)], Subject(name="", settings={})).clusters
