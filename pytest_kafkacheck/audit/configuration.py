@@ -326,7 +326,7 @@ NAMES = {
     "roles": "roles",
     "zookeepers": "nodes of ZooKeeper",
     "storage": "disks of brokers",
-    "metadata_storage": "disks of controllers",
+    "metadata_storage": "disks of voters",
     "replicas_in_rack": "replicas in one rack, at most",
     "client_version": "clients",
     "commit": "commit",
@@ -354,7 +354,7 @@ LEFT_OUT: dict[str, Any] = {
 }
 """Fields that a listing leaves out where they have this value."""
 
-OTHER_MODE = {"kraft": ("zookeepers",), "zookeeper": ("controllers", "roles", "elr", "metadata_storage")}
+OTHER_MODE = {"kraft": ("zookeepers",), "zookeeper": ("controllers", "roles", "elr")}
 """Fields that have no meaning in a mode."""
 
 

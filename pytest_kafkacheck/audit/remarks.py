@@ -11,12 +11,12 @@ def configuration_remarks(c: Configuration) -> list[str]:
         left = c.controllers - 1
         rest = f"{left} of {c.controllers} remain" if c.has_majority_without(1) else "no majority remains"
         found.append(f"dual-role nodes: a killed leader is a voter as well; {rest}")
-    if c.mode == "kraft" and c.metadata_storage == "ephemeral":
-        majority = c.controllers // 2 + 1
+    if c.metadata_storage == "ephemeral":
+        lost = "the metadata: topics, and who has their records"
         found.append(
-            f"{majority} of {c.controllers} controllers that lose their disks lose the metadata: topics, and who "
-            "has their "
-            "records"
+            f"{c.voters // 2 + 1} of {c.voters} {c.voters_text} that lose their disks lose {lost}"
+            if c.voters > 1
+            else f"the disk of the only one of the {c.voters_text} goes with its container or pod, and with it {lost}"
         )
     if not c.cleaner:
         found.append(

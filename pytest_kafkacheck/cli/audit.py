@@ -256,6 +256,8 @@ COMMAND = Command(
     add_options=_add_options,
     run=_run,
     examples=(
+        "kafkacheck audit server.properties producer.properties",
+        "kafkacheck audit compose.yml --fix",
         "kafkacheck audit --bootstrap localhost:9092",
         "kafkacheck audit --bootstrap localhost:9092 --topic 'orders*' --json",
         "kafkacheck audit --replication 3 --min-isr 2 --acks all --unclean false --version 4.1.1",

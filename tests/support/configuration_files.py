@@ -51,6 +51,9 @@ resolved."""
 
 COMPOSE_ZOOKEEPER = """\
 services:
+  init:
+    image: confluentinc/cp-kafka:7.4.1
+    command: kafka-topics --create
   zookeeper:
     image: confluentinc/cp-zookeeper:7.4.1
   kafka:

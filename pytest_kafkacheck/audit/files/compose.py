@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_kafkacheck.audit.files.declared import DeclaredCluster, Value
-from pytest_kafkacheck.audit.files.environment import covered, node_of
+from pytest_kafkacheck.audit.files.environment import node_of
 from pytest_kafkacheck.audit.files.properties import OPEN
 from pytest_kafkacheck.audit.files.text import (
     Input,
@@ -52,9 +52,15 @@ def read_compose(source: Input, tree: Mapping_) -> DeclaredCluster:
             image, environment = _joined(resolved.get(name, {}), image, environment, service)
         if "zookeeper" in image.rpartition("/")[2]:
             cluster.zookeepers += 1
+            if not service.get("volumes"):
+                cluster.zookeeper_storage = "ephemeral"
             continue
         node = node_of(
-            name, image, environment, covered(reader.volume(each) for each in items(service.get("volumes")))
+            name,
+            image,
+            environment,
+            dict(reader.volume(each) for each in items(service.get("volumes"))),
+            has_command=bool(service.get("command") or service.get("entrypoint")),
         )
         if node is None:
             continue

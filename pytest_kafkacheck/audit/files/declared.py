@@ -80,7 +80,7 @@ class DeclaredClient:
 class DeclaredCluster:
     """name       to tell it from others; "" where there is one only.
     complete   whether the file has all nodes.
-    zookeepers  nodes of ZooKeeper that files declare; 0: none.
+    zookeepers, zookeeper_storage  nodes of ZooKeeper that files declare, 0 for none, and their disks.
     remarks    sentences about it, and problems: what could not be resolved.
     """
 
@@ -88,6 +88,7 @@ class DeclaredCluster:
     nodes: list[Node] = field(default_factory=list)
     topics: list[DeclaredTopic] = field(default_factory=list)
     zookeepers: int = 0
+    zookeeper_storage: Storage = "kept"
     complete: bool = False
     remarks: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)

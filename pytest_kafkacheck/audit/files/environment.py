@@ -3,12 +3,11 @@ data is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from pytest_kafkacheck.audit.files.declared import QUICK_START, Form, Node, Value, release_of_image
 from pytest_kafkacheck.audit.files.properties import server
-from pytest_kafkacheck.cluster.spec.release import facts
 
 PREFIX: dict[Form, str] = {"apache": "KAFKA_", "bitnami": "KAFKA_CFG_"}
 
@@ -57,11 +56,17 @@ def is_broker_image(image: str) -> bool:
 
 
 def node_of(
-    name: str, image: str, environment: Mapping[str, Value], volumes: Mapping[str, bool]
+    name: str,
+    image: str,
+    environment: Mapping[str, Value],
+    volumes: Mapping[str, bool],
+    *,
+    has_command: bool = False,
 ) -> Node | None:
     """The node that a container runs; None where it runs no server of Kafka.
 
-    volumes: directories of the container, and whether they are kept when it is replaced.
+    volumes: directories of the container, and whether they are kept when it is replaced. has_command: whether it runs
+    something else than the image does by itself; without settings of a server, that is one of Kafka's tools.
     """
     is_bitnami = "bitnami" in image or any(key.startswith(PREFIX["bitnami"]) for key in environment)
     form: Form = "bitnami" if is_bitnami else "apache"
@@ -70,14 +75,14 @@ def node_of(
         for key, value in environment.items()
         if key.startswith(PREFIX[form]) and not (form == "apache" and key.startswith(OF_IMAGES))
     }
-    if not (is_broker_image(image) if image else False) and not (IDENTITY & settings.keys()):
-        return None
-    if not is_broker_image(image) and not any(each in facts()["broker"] for each in settings):
+    if not IDENTITY & settings.keys() and (not is_broker_image(image) or (has_command and not settings)):
         return None
     node = server(settings, name=name, new_at=None)
     node.name, node.form = name, form
     node.brought = QUICK_START if is_bitnami or not settings else {}
     node.release = release_of_image(image)
+    if not settings and not is_bitnami:
+        node.roles = frozenset({"broker", "controller"})
     _judge_storage(node, image, volumes)
     return node
 
@@ -109,7 +114,3 @@ def _is_kept(directory: str, volumes: Mapping[str, bool]) -> bool:
         each for each in volumes if path == PurePosixPath(each) or PurePosixPath(each) in path.parents
     ]
     return volumes[max(covering, key=len)] if covering else False
-
-
-def covered(targets: Iterable[tuple[str, bool]]) -> dict[str, bool]:
-    return {target: kept for target, kept in targets if target}

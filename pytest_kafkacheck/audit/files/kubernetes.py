@@ -113,6 +113,7 @@ def _read_kafka(resource: Mapping_, cluster: DeclaredCluster, pools: Sequence[Ma
     zookeeper = mapping(resource, "spec", "zookeeper")
     if zookeeper and not pools:
         cluster.zookeepers = _number(zookeeper, "replicas", 1)
+        cluster.zookeeper_storage, _ = _storage(mapping(zookeeper, "storage"))
     if pools:
         cluster.nodes += [_pool(pool, settings, release, new_at) for pool in pools]
         return

@@ -169,7 +169,8 @@ class _Reading:
             and replicas > (there := self._number(self.cluster.brokers))
         ):
             notes.append(
-                f"{replicas} replicas need as many brokers, and there are {there}: Kafka does not make such a topic"
+                f"{replicas} replicas need as many brokers, and there {'is' if there == 1 else 'are'} {there}: Kafka does "
+                "not make such a topic"
             )
         return Subject(
             name=subject.name,
@@ -288,6 +289,8 @@ class _Reading:
                     self.cluster.zookeepers or named,
                     "files" if self.cluster.zookeepers else "zookeeper.connect",
                 )
+            if self.cluster.zookeeper_storage == "ephemeral":
+                found.put("metadata_storage", "ephemeral", "disks of ZooKeeper")
         elif mode == "kraft":
             self._read_quorum()
         self._read_storage()

@@ -239,7 +239,9 @@ def test_zookeeper_images_of_confluent_and_what_is_on_no_volume(
     }.items()  # fmt: skip
     assert found.effects("topics made")["rolling-restart"] == "loses"
     assert "kafka: /var/lib/kafka/data is on no volume that outlives the container" in found.said
-    assert "3 replicas need as many brokers, and there are 1" in found.said  # of __transaction_state
+    assert "the disk of the only one of the nodes of ZooKeeper goes with its container" in found.said
+    assert "init" not in found.said
+    assert "3 replicas need as many brokers, and there is 1" in found.said  # of __transaction_state
     file.write_text(
         COMPOSE_ZOOKEEPER.replace(
             "KAFKA_BROKER_ID: 1", "KAFKA_BROKER_ID: 1\n    volumes: [d:/var/lib/kafka/data]"
