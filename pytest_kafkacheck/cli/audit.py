@@ -86,6 +86,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
+    from rich.text import Text
 
     from pytest_kafkacheck.audit.advice import advise
     from pytest_kafkacheck.audit.report import junit_xml
@@ -106,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
     is_printed = options.json != "-" and not options.fix
     if is_printed:
         for part in parts(report, verbose=options.verbose):
-            console.print(part, markup=False)
+            console.print(part, markup=False, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     if options.junitxml is not None:
         options.junitxml.write_text(junit_xml(report), encoding="utf-8")
     results = [] if options.prove is None else _prove(options, report)

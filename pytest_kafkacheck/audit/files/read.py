@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_kafkacheck.audit.client_files import of_consumer, of_producer
 from pytest_kafkacheck.audit.files.compose import read_compose
@@ -53,8 +53,8 @@ def read_files(names: Sequence[str], stated: Subject) -> FileAudit:
         clusters.insert(0, together)
     elif together.zookeepers:
         clusters[0].zookeepers = clusters[0].zookeepers or together.zookeepers
-    for client in clients:
-        stated = _with_client(stated, client)
+    for kind in ("producer", "consumer"):
+        stated = _with_clients(stated, [client for client in clients if client.kind == kind])
     if len(clusters) > 1:
         clusters = [
             replace(each, name=each.name or f"cluster {number}") for number, each in enumerate(clusters, 1)
@@ -118,18 +118,24 @@ def _read_yaml(source: Input) -> list[DeclaredCluster]:
     return read_resources(source, trees)
 
 
-def _with_client(stated: Subject, client: DeclaredClient) -> Subject:
-    """An option wins over the file."""
-    settings = {name: value.text for name, value in client.settings.items() if not value.is_open}
-    read = of_producer if client.kind == "producer" else of_consumer
-    known, unknown = read(settings, lambda name: str(client.settings[name].place))
-    known = {name: value for name, value in known.items() if name not in stated.settings}
+def _with_clients(stated: Subject, clients: Sequence[DeclaredClient]) -> Subject:
+    """With what files of clients of one kind say. An option wins; where files differ, all their values count."""
+    values: dict[str, dict[Any, str]] = {}
+    for client in clients:
+        settings = {name: value.text for name, value in client.settings.items() if not value.is_open}
+        read = of_producer if client.kind == "producer" else of_consumer
+        known, unknown = read(settings, lambda name, of=client: str(of.settings[name].place))  # type: ignore[misc]
+        for field, possible in {**{name: (value,) for name, value in known.items()}, **unknown}.items():
+            for value in possible:
+                values.setdefault(field, {}).setdefault(value, client.new_at.input.name)
+    values = {field: those for field, those in values.items() if field not in stated.settings}
+    known = {field: next(iter(those)) for field, those in values.items() if len(those) == 1}
     return replace(
         stated,
         settings={**stated.settings, **known},
-        origins={**stated.origins, **dict.fromkeys(known, client.new_at.input.name)},
+        origins={**stated.origins, **{field: values[field][known[field]] for field in known}},
         unknown={
             **stated.unknown,
-            **{name: values for name, values in unknown.items() if name not in stated.settings},
+            **{field: tuple(those) for field, those in values.items() if len(those) > 1},
         },
     )

@@ -169,8 +169,8 @@ class _Reading:
             and replicas > (there := self._number(self.cluster.brokers))
         ):
             notes.append(
-                f"{replicas} replicas need as many brokers, and there {'is' if there == 1 else 'are'} {there}: Kafka does "
-                "not make such a topic"
+                f"{replicas} replicas need as many brokers, and there {'is' if there == 1 else 'are'} {there}: "
+                "Kafka does not make such a topic"
             )
         return Subject(
             name=subject.name,

@@ -22,9 +22,11 @@ STYLES: dict[Effect, str] = {
 
 
 def parts(report: Report, *, verbose: bool) -> Iterator[object]:
-    """What the console prints, in order. verbose: also what exactly happens, side effects, and the sources."""
+    """What the console prints, in order. Text with `no_wrap` is one line, whatever its length.
+
+    verbose: also what exactly happens, side effects, and the sources."""
     if report.remarks:
-        yield from (Text(f"! {remark}", style="yellow") for remark in report.remarks)
+        yield from (Text(f"! {remark}", style="yellow", no_wrap=True) for remark in report.remarks)
         yield ""
     for judged in report.judged:
         yield from _subject(judged, verbose=verbose)
@@ -37,7 +39,7 @@ def parts(report: Report, *, verbose: bool) -> Iterator[object]:
         yield Text("What to change, and its cost", style="bold")
         yield from (Text(f"  {change}: {change.cost}") for change in advice.changes)
         yield ""
-    yield Text(str(advice), style="bold")
+    yield Text(str(advice), style="bold", no_wrap=True)
 
 
 def _subject(judged: Judged, *, verbose: bool) -> Iterator[object]:

@@ -23,6 +23,8 @@ def test_a_loss_has_exit_status_1_and_a_table(capsys: pytest.CaptureFixture[str]
     assert "Kafka 4.1.1, replication factor 3, min.insync.replicas=1" in said
     assert "assumed, by default: metadata kraft, enable.idempotence=true" in said
     assert "of 14 events: loses 3, unknown 3, unavailable 1, keeps 7" in said
+    last = said.splitlines()[-1]
+    assert last.startswith("Set min.insync.replicas=2 (topic): then 1 of 14 events loses, this: power-loss (")
 
 
 def test_what_keeps_everything_has_exit_status_0(capsys: pytest.CaptureFixture[str]) -> None:

@@ -177,6 +177,21 @@ def test_files_of_brokers_controllers_and_clients_are_told_apart_by_their_keys(
     )
 
 
+def test_producers_that_differ_count_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in {
+        "b": "broker.id=1\ndefault.replication.factor=3",
+        "p": "acks=1",
+        "q": "acks=all",
+    }.items():
+        (tmp_path / name).write_text(text)
+    found = Audited(capsys, *(str(tmp_path / name) for name in "bpq"))
+    assert found.of("topics made")["unknown"] == {"acks": [1, "all"]}
+    assert (
+        found.why("topics made", "leader-killed")
+        == "it depends on acks: loses with acks=1; keeps with acks=all"
+    )
+
+
 def test_the_text_of_a_managed_service_is_one_of_brokers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
