@@ -125,7 +125,7 @@ def release_of_image(image: str) -> str | None:
     # Images that name both their own version and Kafka's put Kafka's last: 2.13-2.8.1, 0.45.0-kafka-3.9.0.
     last = tag.rpartition("kafka-")[2].removeprefix("2.13-").removeprefix("2.12-").removeprefix("v")
     numbers = last.partition("-")[0].split(".")
-    if len(numbers) < 2 or not all(each.isdigit() for each in numbers):
+    if len(numbers) < 2 or not all(each.isdigit() and len(each) < 4 for each in numbers):
         return None
     if "confluentinc/" in image:
         first, second = int(numbers[0]), int(numbers[1])

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pytest_kafkacheck.audit.configuration import Storage
+from pytest_kafkacheck.audit.configuration import Storage, parse_version
 from pytest_kafkacheck.audit.files.declared import DeclaredCluster, DeclaredTopic, Node, Value
 from pytest_kafkacheck.audit.files.environment import node_of
 from pytest_kafkacheck.audit.files.properties import OPEN, read_properties
@@ -102,7 +102,7 @@ def _read_kafka(resource: Mapping_, cluster: DeclaredCluster, pools: Sequence[Ma
     kafka = mapping(resource, "spec", "kafka")
     config = mapping(kafka, "config")
     settings = _values(config)
-    release = str(kafka["version"]) if "version" in kafka else None
+    release = _release(kafka)
     new_at = getattr(config, "place", None)
     if mapping(kafka, "rack"):
         cluster.remarks.append(
@@ -140,6 +140,19 @@ def _pool(resource: Mapping_, settings: dict[str, Value], release: str | None, n
         form="config",
         new_at=new_at,
     )
+
+
+def _release(kafka: Mapping_) -> str | None:
+    stated = str(kafka.get("version") or "")
+    if not stated or OPEN.search(stated):
+        return None
+    try:
+        parse_version(stated)
+    except UsageError:
+        raise UsageError(
+            f"{kafka.keys_at['version']}: version: {stated}: expected a Kafka release, such as 4.1.1"
+        ) from None
+    return stated
 
 
 def _number(tree: Mapping_, name: str, default: int) -> int:

@@ -312,12 +312,12 @@ class _Reading:
         ]
         if voters:
             found.put("controllers", len(voters[0].text.split(",")), voters[0].place)
-        elif self.cluster.complete and controllers:
+        elif self.cluster.complete and self._number(controllers):
             found.put("controllers", self._number(controllers), "nodes that are controllers")
         elif servers:
             number = max(len(servers[0].text.split(",")), self._number(controllers))
             found.put("controllers", number, f"{servers[0].place}, where each voter is taken to be named")
-        elif controllers:
+        elif self._number(controllers):
             found.put("controllers", self._number(controllers), "nodes that are controllers")
 
     def _read_storage(self) -> None:

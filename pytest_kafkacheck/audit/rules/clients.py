@@ -47,7 +47,12 @@ ACKNOWLEDGEMENT = (
         why="acks=1 is answered before any follower has the record; a planned change does not wait for the "
         "last ones, and the old leader truncates its log to that of the new one",
         mends=(ACKS_ALL,),
-        sources=(ACKS, "KAFKA-20554: expected behaviour, also in a controlled shutdown"),
+        sources=(
+            ACKS,
+            "KAFKA-20554: expected behaviour, also in a controlled shutdown",
+            "measured on Kafka 4.1.1, leadership moved every two seconds, followers at first up to two seconds behind: "
+            "659 of 2,788 acknowledged writes lost",
+        ),
     ),
     Rule(
         name="zombie-leader",
