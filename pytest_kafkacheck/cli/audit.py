@@ -54,7 +54,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bootstrap",
         metavar="HOST:PORT,...",
-        help="addresses of brokers of the cluster to read; nothing is changed. Without it, the options say all",
+        help="addresses of brokers of the cluster to read; nothing is changed. Without it, files or options say all",
     )
     parser.add_argument(
         "--topic", metavar="PATTERN", help="only topics of this name, such as 'orders*', and internal ones"
@@ -161,6 +161,9 @@ def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:
 
 
 def _read_files(options: argparse.Namespace) -> FileAudit | None:
+    if options.bootstrap is None and (options.topic is not None or options.command_config is not None):
+        given = "--command-config" if options.topic is None else "--topic"
+        raise UsageError(f"{given} goes with --bootstrap only: without it, no cluster is read")
     if not options.files:
         return None
     from pytest_kafkacheck.audit.files.read import read_files
@@ -180,9 +183,6 @@ def _report(options: argparse.Namespace, read: FileAudit | None) -> Report:
         own = read.stated
         said = Stated(dict(own.settings), dict(own.origins), dict(own.unknown))
     if options.bootstrap is None:
-        if options.topic is not None or options.command_config is not None:
-            given = "--command-config" if options.topic is None else "--topic"
-            raise UsageError(f"{given} goes with --bootstrap only: without it, no cluster is read")
         return offline(said)
     found = _read(options, said, read)
     return found if read is None else replace(found, stated=[*found.stated, *read.report.stated])
@@ -232,8 +232,9 @@ def offline(said: Stated) -> Report:
 
     if "replication" not in said.settings:
         raise UsageError(
-            "audit: expected --bootstrap HOST:PORT of a cluster to read, or its settings, of which --replication is "
-            f"the least. {WITHOUT_CLUSTER}"
+            "audit: expected files, --bootstrap HOST:PORT of a cluster to read, or its settings, of which "
+            "--replication "
+            f"is the least. {WITHOUT_CLUSTER}"
         )
     return Report(
         [Subject(name="stated settings", settings=said.settings, origins=said.origins, unknown=said.unknown)]

@@ -21,9 +21,9 @@ from pytest_kafkacheck.audit.files.environment import node_of
 from pytest_kafkacheck.audit.files.properties import OPEN
 from pytest_kafkacheck.audit.files.text import (
     Input,
-    Mapping_,
     Place,
-    Text,
+    YamlMapping,
+    YamlText,
     decoded,
     documents,
     items,
@@ -38,7 +38,7 @@ COMPOSE_LIMIT = 10.0
 VARIABLE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)(?:(:?[-?+])((?:[^{}]|\{[^{}]*\})*))?\})")
 
 
-def read_compose(source: Input, tree: Mapping_) -> DeclaredCluster:
+def read_compose(source: Input, tree: YamlMapping) -> DeclaredCluster:
     """The cluster of its services. Raises UsageError for a file without any service of Kafka."""
     cluster = DeclaredCluster(complete=True)
     reader = _Reader(source, cluster)
@@ -91,7 +91,7 @@ def _by_docker(source: Input) -> dict[str, Any] | None:
 
 
 def _joined(
-    resolved: Mapping[str, Any], image: str, read: dict[str, Value], service: Mapping_
+    resolved: Mapping[str, Any], image: str, read: dict[str, Value], service: YamlMapping
 ) -> tuple[str, dict[str, Value]]:
     """Docker's values, each at the place where it was read."""
     values = dict(resolved.get("environment") or {})
@@ -117,16 +117,16 @@ class _Reader:
             return {}
         return {name: value.text for name, value in self._env_file(path).items()}
 
-    def service(self, name: str, services: Mapping_, within: tuple[str, ...] = ()) -> Mapping_:
+    def service(self, name: str, services: YamlMapping, within: tuple[str, ...] = ()) -> YamlMapping:
         """With what it extends."""
         own = mapping(services, name)
         extended = own.get("extends")
         if extended is None:
             return own
         base_name = str(
-            extended if isinstance(extended, Text) else mapping(own, "extends").get("service", name)
+            extended if isinstance(extended, YamlText) else mapping(own, "extends").get("service", name)
         )
-        file = None if isinstance(extended, Text) else mapping(own, "extends").get("file")
+        file = None if isinstance(extended, YamlText) else mapping(own, "extends").get("file")
         key = f"{file or ''}:{base_name}"
         if key in within:
             raise UsageError(f"{own.place}: the service {name} extends itself")
@@ -140,7 +140,7 @@ class _Reader:
             base = self._other_file(str(file), base_name, own.place, (*within, key))
         return _extended(base, own)
 
-    def _other_file(self, file: str, name: str, place: Place, within: tuple[str, ...]) -> Mapping_:
+    def _other_file(self, file: str, name: str, place: Place, within: tuple[str, ...]) -> YamlMapping:
         path = (self.source.path.parent if self.source.path else Path()) / file
         try:
             other = Input(str(path), decoded(path.read_bytes(), str(path)), path)
@@ -149,16 +149,16 @@ class _Reader:
                 f"{place}: extends {file}", f"the file cannot be read: {error.strerror or error}"
             )
             return mapping(None)
-        trees = [each for each in documents(other) if isinstance(each, Mapping_)]
+        trees = [each for each in documents(other) if isinstance(each, YamlMapping)]
         return self.service(name, mapping(trees[0], "services") if trees else mapping(None), within)
 
-    def environment(self, service: Mapping_) -> dict[str, Value]:
+    def environment(self, service: YamlMapping) -> dict[str, Value]:
         """Of its env_file, and then its own."""
         found: dict[str, Value] = {}
         files = service.get("env_file")
-        for each in [files] if isinstance(files, Text) else items(files):
-            name = str(each if isinstance(each, Text) else mapping(each).get("path", ""))
-            path = (self.source.path.parent if self.source.path else Path()) / self.text(Text(name))
+        for each in [files] if isinstance(files, YamlText) else items(files):
+            name = str(each if isinstance(each, YamlText) else mapping(each).get("path", ""))
+            path = (self.source.path.parent if self.source.path else Path()) / self.text(YamlText(name))
             try:
                 found |= self._env_file(path)
             except OSError as error:
@@ -167,7 +167,7 @@ class _Reader:
                     f"{place}: env_file {name}", f"the file cannot be read: {error.strerror or error}"
                 )
         stated = service.get("environment")
-        if isinstance(stated, Mapping_):
+        if isinstance(stated, YamlMapping):
             for name, value in stated.items():
                 self._put(found, name, value, stated.keys_at[name])
         for each in items(stated):
@@ -226,7 +226,7 @@ class _Reader:
 
     def volume(self, tree: Any) -> tuple[str, bool]:
         """The directory in the container, and whether it is kept when the container is replaced."""
-        if isinstance(tree, Mapping_):
+        if isinstance(tree, YamlMapping):
             kind, target = str(tree.get("type", "volume")), self.text(tree.get("target"))
             return target, kind == "bind" or (kind == "volume" and bool(tree.get("source")))
         source, colon, rest = self.text(tree).partition(":")
@@ -241,16 +241,16 @@ class _Reader:
             self.cluster.problems.append(problem)
 
 
-def _extended(base: Mapping_, own: Mapping_) -> Mapping_:
+def _extended(base: YamlMapping, own: YamlMapping) -> YamlMapping:
     """As compose does it: mappings are joined, and the own entry wins; lists of variables and volumes are joined."""
-    found = Mapping_(base)
+    found = YamlMapping(base)
     found.place, found.keys_at = own.place, {**base.keys_at, **own.keys_at}
     for name, value in own.items():
         former = base.get(name)
         if name == "environment" and former is not None and type(former) is not type(value):
             former, value = _as_mapping(former), _as_mapping(value)
-        if isinstance(value, Mapping_) and isinstance(former, Mapping_):
-            joined = Mapping_({**former, **value})
+        if isinstance(value, YamlMapping) and isinstance(former, YamlMapping):
+            joined = YamlMapping({**former, **value})
             joined.place, joined.keys_at = value.place, {**former.keys_at, **value.keys_at}
             found[name] = joined
         elif isinstance(value, list) and isinstance(former, list) and name in ("environment", "volumes"):
@@ -263,13 +263,13 @@ def _extended(base: Mapping_, own: Mapping_) -> Mapping_:
 
 
 def _as_mapping(tree: Any) -> Any:
-    if isinstance(tree, Mapping_):
+    if isinstance(tree, YamlMapping):
         return tree
-    found = Mapping_()
+    found = YamlMapping()
     found.place, found.keys_at = tree.place, {}
     for each in items(tree):
         name, _, value = str(each).partition("=")
-        text = Text(value)
+        text = YamlText(value)
         text.place = each.place
         found[name], found.keys_at[name] = text, each.place
     return found

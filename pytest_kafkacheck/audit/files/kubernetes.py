@@ -10,7 +10,7 @@ from pytest_kafkacheck.audit.configuration import Storage, parse_version
 from pytest_kafkacheck.audit.files.declared import DeclaredCluster, DeclaredTopic, Node, Value
 from pytest_kafkacheck.audit.files.environment import node_of
 from pytest_kafkacheck.audit.files.properties import OPEN, read_properties
-from pytest_kafkacheck.audit.files.text import Input, Mapping_, Place, Text, items, mapping
+from pytest_kafkacheck.audit.files.text import Input, Place, YamlMapping, YamlText, items, mapping
 from pytest_kafkacheck.audit.report import Problem
 from pytest_kafkacheck.errors import UsageError
 
@@ -19,7 +19,7 @@ CLUSTER = "strimzi.io/cluster"
 WORKLOADS = ("StatefulSet", "Deployment", "Pod", "DaemonSet", "StrimziPodSet")
 
 
-def read_resources(source: Input, trees: Iterable[Mapping_]) -> list[DeclaredCluster]:
+def read_resources(source: Input, trees: Iterable[YamlMapping]) -> list[DeclaredCluster]:
     """The clusters that resources make. Raises UsageError where none of them concerns Kafka."""
     resources = list(_flat(trees))
     for each in resources:
@@ -67,38 +67,38 @@ def read_resources(source: Input, trees: Iterable[Mapping_]) -> list[DeclaredClu
     return list(clusters.values())
 
 
-def _flat(trees: Iterable[Any]) -> Iterable[Mapping_]:
+def _flat(trees: Iterable[Any]) -> Iterable[YamlMapping]:
     """With the members of lists, as `kubectl get -o yaml` prints them."""
     for each in trees:
-        if isinstance(each, Mapping_):
+        if isinstance(each, YamlMapping):
             if str(each.get("kind", "")).endswith("List") and "items" in each:
                 yield from _flat(items(each["items"]))
             else:
                 yield each
 
 
-def _name(resource: Mapping_) -> str:
+def _name(resource: YamlMapping) -> str:
     return str(mapping(resource, "metadata").get("name", ""))
 
 
-def _cluster_of(resource: Mapping_, known: set[str]) -> str:
+def _cluster_of(resource: YamlMapping, known: set[str]) -> str:
     label = str(mapping(resource, "metadata", "labels").get(CLUSTER, ""))
     return label or (next(iter(known)) if len(known) == 1 else "")
 
 
-def _is_pool_of(resource: Mapping_, name: str, known: set[str]) -> bool:
+def _is_pool_of(resource: YamlMapping, name: str, known: set[str]) -> bool:
     return resource["kind"] == "KafkaNodePool" and _cluster_of(resource, known) == name
 
 
-def _values(tree: Mapping_) -> dict[str, Value]:
+def _values(tree: YamlMapping) -> dict[str, Value]:
     return {
         name: Value(str(text), tree.keys_at[name], is_open=bool(OPEN.search(str(text))))
         for name, text in tree.items()
-        if isinstance(text, Text)
+        if isinstance(text, YamlText)
     }
 
 
-def _read_kafka(resource: Mapping_, cluster: DeclaredCluster, pools: Sequence[Mapping_]) -> None:
+def _read_kafka(resource: YamlMapping, cluster: DeclaredCluster, pools: Sequence[YamlMapping]) -> None:
     kafka = mapping(resource, "spec", "kafka")
     config = mapping(kafka, "config")
     settings = _values(config)
@@ -126,7 +126,9 @@ def _read_kafka(resource: Mapping_, cluster: DeclaredCluster, pools: Sequence[Ma
     )  # fmt: skip
 
 
-def _pool(resource: Mapping_, settings: dict[str, Value], release: str | None, new_at: Place | None) -> Node:
+def _pool(
+    resource: YamlMapping, settings: dict[str, Value], release: str | None, new_at: Place | None
+) -> Node:
     spec = mapping(resource, "spec")
     storage, why = _storage(mapping(spec, "storage"))
     return Node(
@@ -142,7 +144,7 @@ def _pool(resource: Mapping_, settings: dict[str, Value], release: str | None, n
     )
 
 
-def _release(kafka: Mapping_) -> str | None:
+def _release(kafka: YamlMapping) -> str | None:
     stated = str(kafka.get("version") or "")
     if not stated or OPEN.search(stated):
         return None
@@ -155,7 +157,7 @@ def _release(kafka: Mapping_) -> str | None:
     return stated
 
 
-def _number(tree: Mapping_, name: str, default: int) -> int:
+def _number(tree: YamlMapping, name: str, default: int) -> int:
     text = tree.get(name)
     if text is None:
         return default
@@ -164,9 +166,9 @@ def _number(tree: Mapping_, name: str, default: int) -> int:
     return int(text)
 
 
-def _storage(storage: Mapping_) -> tuple[Storage, str]:
+def _storage(storage: YamlMapping) -> tuple[Storage, str]:
     kinds = {
-        str(each.get("type", "")) for each in items(storage.get("volumes")) if isinstance(each, Mapping_)
+        str(each.get("type", "")) for each in items(storage.get("volumes")) if isinstance(each, YamlMapping)
     }
     kinds = kinds or {str(storage.get("type", ""))}
     if "ephemeral" in kinds:
@@ -174,7 +176,7 @@ def _storage(storage: Mapping_) -> tuple[Storage, str]:
     return "kept", ""
 
 
-def _read_topic(resource: Mapping_, cluster: DeclaredCluster) -> None:
+def _read_topic(resource: YamlMapping, cluster: DeclaredCluster) -> None:
     spec = mapping(resource, "spec")
     config = mapping(spec, "config")
     replicas = spec.get("replicas")
@@ -188,7 +190,7 @@ def _read_topic(resource: Mapping_, cluster: DeclaredCluster) -> None:
     )
 
 
-def _read_workloads(source: Input, resources: Sequence[Mapping_], cluster: DeclaredCluster) -> None:
+def _read_workloads(source: Input, resources: Sequence[YamlMapping], cluster: DeclaredCluster) -> None:
     maps = {_name(each): each for each in resources if each["kind"] == "ConfigMap"}
     for each in resources:
         if each["kind"] not in WORKLOADS:
@@ -206,10 +208,10 @@ def _read_workloads(source: Input, resources: Sequence[Mapping_], cluster: Decla
 
 def _of_container(
     source: Input,
-    resource: Mapping_,
-    pod: Mapping_,
+    resource: YamlMapping,
+    pod: YamlMapping,
     container: Any,
-    maps: dict[str, Mapping_],
+    maps: dict[str, YamlMapping],
     cluster: DeclaredCluster,
 ) -> Node | None:
     """With the settings of the ConfigMaps that it mounts or takes variables from."""
@@ -218,7 +220,7 @@ def _of_container(
     for each in items(container.get("envFrom")):
         environment |= _values(mapping(maps.get(str(mapping(each, "configMapRef").get("name", ""))), "data"))
     for each in items(container.get("env")):
-        if isinstance(each, Mapping_) and "name" in each:
+        if isinstance(each, YamlMapping) and "name" in each:
             text = str(each.get("value", ""))
             is_open = "valueFrom" in each or bool(OPEN.search(text))
             environment[str(each["name"])] = Value(text or "${valueFrom}", each.place, is_open=is_open)
@@ -229,12 +231,12 @@ def _of_container(
     node.new_at = getattr(container.get("env"), "place", None)
     for map_name in _mounted_maps(pod):
         for key, text in mapping(maps.get(map_name), "data").items():
-            if key.endswith(".properties") and isinstance(text, Text):
+            if key.endswith(".properties") and isinstance(text, YamlText):
                 _add_properties(source, node, text, cluster)
     return node
 
 
-def _add_properties(source: Input, node: Node, text: Text, cluster: DeclaredCluster) -> None:
+def _add_properties(source: Input, node: Node, text: YamlText, cluster: DeclaredCluster) -> None:
     """What the variables set wins over the file. Its lines stand below the key of the ConfigMap."""
     inner = DeclaredCluster()
     padded = Input(source.name, "\n" * text.place.line + str(text), source.path)
@@ -258,7 +260,7 @@ def _add_properties(source: Input, node: Node, text: Text, cluster: DeclaredClus
         )
 
 
-def _mounted_maps(pod: Mapping_) -> list[str]:
+def _mounted_maps(pod: YamlMapping) -> list[str]:
     found = []
     for volume in items(pod.get("volumes")):
         found.append(str(mapping(volume, "configMap").get("name", "")))
@@ -269,7 +271,7 @@ def _mounted_maps(pod: Mapping_) -> list[str]:
     return [each for each in found if each]
 
 
-def _mounts(resource: Mapping_, pod: Mapping_, container: Mapping_) -> dict[str, bool]:
+def _mounts(resource: YamlMapping, pod: YamlMapping, container: YamlMapping) -> dict[str, bool]:
     """Directories, and whether they are kept: an emptyDir goes with the pod, a claim stays."""
     lost = {str(each.get("name")) for each in items(pod.get("volumes")) if "emptyDir" in mapping(each)}
     claimed = {_name(each) for each in items(mapping(resource, "spec").get("volumeClaimTemplates"))}

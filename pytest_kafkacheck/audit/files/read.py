@@ -14,7 +14,7 @@ from pytest_kafkacheck.audit.files.kubernetes import read_resources
 from pytest_kafkacheck.audit.files.names import name_remarks
 from pytest_kafkacheck.audit.files.properties import read_properties
 from pytest_kafkacheck.audit.files.subjects import declared
-from pytest_kafkacheck.audit.files.text import Input, Mapping_, documents, read_input
+from pytest_kafkacheck.audit.files.text import Input, YamlMapping, documents, read_input
 from pytest_kafkacheck.audit.report import Report, Subject
 from pytest_kafkacheck.errors import UsageError
 
@@ -103,7 +103,7 @@ def _read_yaml(source: Input) -> list[DeclaredCluster]:
     if not trees:
         raise UsageError(f"{source.at(1)}: it is empty; expected a compose file, or resources of Kubernetes")
     for tree in trees:
-        if not isinstance(tree, Mapping_):
+        if not isinstance(tree, YamlMapping):
             raise UsageError(
                 f"{tree.place}: expected a compose file, or resources of Kubernetes; this is no mapping"
             )

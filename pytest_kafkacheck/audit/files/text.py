@@ -78,20 +78,20 @@ class Place:
         return self.input.at(self.line)
 
 
-class Text(str):
+class YamlText(str):
     """A scalar of YAML, whatever its type, as it is written. A null is empty."""
 
     place: Place
 
 
-class Mapping_(dict[str, Any]):
+class YamlMapping(dict[str, Any]):
     """A mapping of YAML, in which merge keys are resolved. place: of its first entry. keys_at: of each entry."""
 
     place: Place
     keys_at: dict[str, Place]
 
 
-class Sequence_(list[Any]):
+class YamlList(list[Any]):
     """A sequence of YAML."""
 
     place: Place
@@ -118,28 +118,28 @@ def _tree(node: Any, source: Input, known: dict[int, Any]) -> Any:
         return known[id(node)]
     mark = node.start_mark
     if isinstance(node, yaml.ScalarNode):
-        found: Any = Text("" if node.tag.endswith(":null") else node.value)
+        found: Any = YamlText("" if node.tag.endswith(":null") else node.value)
         found.place = Place(source, mark.line + 1, mark.column, "block")
         known[id(node)] = found
         return found
     if isinstance(node, yaml.SequenceNode):
-        found = known[id(node)] = Sequence_()
+        found = known[id(node)] = YamlList()
         found.place = Place(source, mark.line + 1, mark.column, "flow" if node.flow_style else "list")
         found += [_tree(each, source, known) for each in node.value]
         for each in found:
-            if isinstance(each, Text):
+            if isinstance(each, YamlText):
                 each.place = replace(each.place, style="list")
         return found
-    found = known[id(node)] = Mapping_()
+    found = known[id(node)] = YamlMapping()
     style: Style = "flow" if node.flow_style else "block"
     found.place = Place(source, mark.line + 1, mark.column, style)
     found.keys_at = {}
-    merged: list[Mapping_] = []
+    merged: list[YamlMapping] = []
     for key, value in node.value:
         tree = _tree(value, source, known)
         if key.tag.endswith(":merge"):
             merged += [
-                each for each in (tree if isinstance(tree, list) else [tree]) if isinstance(each, Mapping_)
+                each for each in (tree if isinstance(tree, list) else [tree]) if isinstance(each, YamlMapping)
             ]
             continue
         name = str(getattr(key, "value", key))
@@ -152,16 +152,16 @@ def _tree(node: Any, source: Input, known: dict[int, Any]) -> Any:
     return found
 
 
-def mapping(tree: Any, *names: str) -> Mapping_:
+def mapping(tree: Any, *names: str) -> YamlMapping:
     """The mapping at these names; an empty one where something else or nothing is there."""
     for name in names:
-        tree = tree.get(name) if isinstance(tree, Mapping_) else None
-    if isinstance(tree, Mapping_):
+        tree = tree.get(name) if isinstance(tree, YamlMapping) else None
+    if isinstance(tree, YamlMapping):
         return tree
-    empty = Mapping_()
+    empty = YamlMapping()
     empty.keys_at = {}
     return empty
 
 
 def items(tree: Any) -> list[Any]:
-    return list(tree) if isinstance(tree, Sequence_) else []
+    return list(tree) if isinstance(tree, YamlList) else []

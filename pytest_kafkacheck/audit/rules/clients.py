@@ -50,7 +50,7 @@ ACKNOWLEDGEMENT = (
         sources=(
             ACKS,
             "KAFKA-20554: expected behaviour, also in a controlled shutdown",
-            "measured on Kafka 4.1.1, leadership moved every two seconds, followers at first up to two seconds behind: "
+            "measured on Kafka 4.1.1, leadership moved every two seconds, followers at first two seconds behind: "
             "659 of 2,788 acknowledged writes lost",
         ),
     ),

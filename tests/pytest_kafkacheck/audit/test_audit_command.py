@@ -72,7 +72,7 @@ def test_an_option_wins_over_a_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("", "expected --bootstrap HOST:PORT of a cluster to read, or its settings"),
+        ("", "expected files, --bootstrap HOST:PORT of a cluster to read, or its settings"),
         ("--replication 0", "replication=0: expected a whole number, 1 or more"),
         ("--replication 3 --racks 0", "--racks 0: expected 1 or more"),
         ("--replication 3 --version four", "version='four': expected a Kafka release, such as 4.1.1"),

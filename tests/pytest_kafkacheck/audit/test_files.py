@@ -177,6 +177,15 @@ def test_files_of_brokers_controllers_and_clients_are_told_apart_by_their_keys(
     )
 
 
+def test_a_misspelt_name_of_a_client_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "server").write_text("broker.id=1\nlog.dirs=/d\n")
+    (tmp_path / "producer").write_text("linger.ms=5\nenable.idempotance=true\nqueue.buffering.max.ms=5\n")
+    (remark,) = Audited(capsys, *(str(tmp_path / name) for name in ("server", "producer"))).json["remarks"]
+    assert remark.startswith(
+        f"{tmp_path / 'producer'}:2: enable.idempotance is no setting of Kafka (enable.idempotence?)"
+    )
+
+
 def test_producers_that_differ_count_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, text in {
         "b": "broker.id=1\ndefault.replication.factor=3",
