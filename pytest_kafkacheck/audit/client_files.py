@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,28 +29,39 @@ class Read(NamedTuple):
 
 def read_producer(file: Path) -> Read:
     """Raises UsageError naming the file, the setting and what is allowed."""
-    settings = _read(file)
-    known: dict[str, Any] = {}
-    for name in ("acks", "request.required.acks"):
-        if name in settings:
-            known["acks"] = _one_of(file, name, settings[name], ACKS)
-    if (name := "enable.idempotence") in settings:
-        known["idempotence"] = _one_of(file, name, settings[name], BOOLEANS)
-    return Read(known, {})
+    return of_producer(_read(file), lambda _: str(file))
 
 
 def read_consumer(file: Path) -> Read:
-    """With Kafka's defaults for what is not in the file. Raises UsageError as `read_producer` does.
+    """Raises UsageError as `read_producer` does."""
+    return of_consumer(_read(file), lambda _: str(file))
+
+
+Where = Callable[[str], str]
+"""The place of a setting."""
+
+
+def of_producer(settings: Mapping[str, str], where: Where) -> Read:
+    known: dict[str, Any] = {}
+    for name in ("acks", "request.required.acks"):
+        if name in settings:
+            known["acks"] = _one_of(where, name, settings[name], ACKS)
+    if (name := "enable.idempotence") in settings:
+        known["idempotence"] = _one_of(where, name, settings[name], BOOLEANS)
+    return Read(known, {})
+
+
+def of_consumer(settings: Mapping[str, str], where: Where) -> Read:
+    """With Kafka's defaults for what is not in the file.
 
     librdkafka takes a record for processed as soon as the program has it, unless enable.auto.offset.store=false; a
     file that has this setting is one for librdkafka.
     """
-    settings = _read(file)
-    is_auto = _one_of(file, "enable.auto.commit", settings.get("enable.auto.commit", "true"), BOOLEANS)
+    is_auto = _one_of(where, "enable.auto.commit", settings.get("enable.auto.commit", "true"), BOOLEANS)
     stored = settings.get("enable.auto.offset.store")
-    reset = _one_of(file, "auto.offset.reset", settings.get("auto.offset.reset", "latest"), RESETS)
+    reset = _one_of(where, "auto.offset.reset", settings.get("auto.offset.reset", "latest"), RESETS)
     known = {"auto_offset_reset": reset}
-    if is_auto and stored is not None and _one_of(file, "enable.auto.offset.store", stored, BOOLEANS):
+    if is_auto and stored is not None and _one_of(where, "enable.auto.offset.store", stored, BOOLEANS):
         return Read({**known, "commit": "auto-asynchronous"}, {})
     by_program = ("auto", "auto-asynchronous") if is_auto and stored is None else None
     return Read(known, {"commit": by_program or ("after-processing", "before-processing")})
@@ -64,7 +75,7 @@ def _read(file: Path) -> Mapping[str, str]:
         raise UsageError(f"{file}: cannot be read: {reason}") from error
 
 
-def _one_of(file: Path, name: str, value: str, allowed: Mapping[str, Any]) -> Any:
+def _one_of(where: Where, name: str, value: str, allowed: Mapping[str, Any]) -> Any:
     if value.strip().lower() not in allowed:
-        raise UsageError(f"{file}: {name}={value}: expected {', '.join(allowed)}")
+        raise UsageError(f"{where(name)}: {name}={value}: expected {', '.join(allowed)}")
     return allowed[value.strip().lower()]

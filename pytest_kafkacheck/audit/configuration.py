@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, Literal, Self, get_args
 
 from pytest_kafkacheck.errors import UsageError
@@ -11,6 +12,8 @@ from pytest_kafkacheck.errors import UsageError
 Acks = Literal["all", 1, 0]
 Mode = Literal["kraft", "zookeeper"]
 Reset = Literal["earliest", "latest", "none"]
+Roles = Literal["separate", "combined"]
+Storage = Literal["kept", "ephemeral"]
 Commit = Literal["after-processing", "before-processing", "auto", "auto-asynchronous"]
 
 KRAFT_IN_PRODUCTION = (3, 3, 0)
@@ -32,11 +35,21 @@ class Configuration:
     unclean           unclean.leader.election.enable
     flush_messages    flush.messages of the topic, log.flush.interval.messages of the brokers; None: never
     flush_ms          flush.ms of the topic, log.flush.interval.ms of the brokers; None: never
+    flush_check_ms    log.flush.scheduler.interval.ms of the brokers; None: never, and flush_ms has no effect then
     version           release of the brokers, such as "4.1.1"
     mode              "kraft" or "zookeeper"
     elr               eligible.leader.replicas.version=1
     protocol          inter.broker.protocol.version, such as "0.10.2"; the brokers' version by default
     controllers       voters of a KRaft quorum
+    roles             "combined": brokers are voters of the KRaft quorum as well. "separate": voters have nodes of
+                      their own
+    zookeepers        nodes of the ensemble in ZooKeeper mode
+    storage           "ephemeral": a broker's disk goes with its container or pod, whenever that is replaced
+    metadata_storage  the same of the voters' disks; with combined roles, that of the brokers
+    controlled_shutdown  controlled.shutdown.enable
+    cleaner           log.cleaner.enable
+    tiered            remote.storage.enable of the topic
+    offsets_retention_minutes  offsets.retention.minutes
     replicas_in_rack  the most replicas of one partition that lie in one rack; None: not known
     acks              of producers: "all", 1 or 0
     idempotence       of producers: enable.idempotence
@@ -53,11 +66,20 @@ class Configuration:
     unclean: bool = False
     flush_messages: int | None = None
     flush_ms: int | None = None
+    flush_check_ms: int | None = None
     version: str = "4.1.1"
     mode: Mode | None = None
     elr: bool | None = None
     protocol: str | None = None
     controllers: int = 3
+    roles: Roles = "separate"
+    zookeepers: int = 3
+    storage: Storage = "kept"
+    metadata_storage: Storage = "kept"
+    controlled_shutdown: bool = True
+    cleaner: bool = True
+    tiered: bool = False
+    offsets_retention_minutes: int | None = None
     replicas_in_rack: int | None = None
     acks: Acks | None = None
     idempotence: bool | None = None
@@ -66,13 +88,14 @@ class Configuration:
     auto_offset_reset: Reset | None = None
 
     def __post_init__(self) -> None:
-        _whole("replication", self.replication)
-        _whole("min_isr", self.min_isr)
-        _whole("controllers", self.controllers)
-        for name in ("flush_messages", "flush_ms", "replicas_in_rack"):
+        for name in ("replication", "min_isr", "controllers", "zookeepers"):
+            _whole(name, getattr(self, name))
+        for name in (
+            "flush_messages", "flush_ms", "flush_check_ms", "replicas_in_rack", "offsets_retention_minutes",
+        ):  # fmt: skip
             if (value := getattr(self, name)) is not None:
                 _whole(name, value)
-        for name, kind in (("commit", Commit), ("auto_offset_reset", Reset), ("mode", Mode), ("acks", Acks)):
+        for name, kind in CHOICES.items():
             value, allowed = getattr(self, name), get_args(kind)
             if value is not None and (isinstance(value, bool) or value not in allowed):
                 raise UsageError(f"{name}={value!r}: expected {', '.join(map(str, allowed))}")
@@ -92,6 +115,12 @@ class Configuration:
             )
         if self.elr and (number < ELR_KNOWN or self.mode != "kraft"):
             raise UsageError(f"elr=True with version={self.version}: eligible leader replicas need Kafka 4.0")
+        if self.flush_ms is None:
+            self._set("flush_ms", self.flush_check_ms)
+        if self.offsets_retention_minutes is None:
+            self._set("offsets_retention_minutes", WEEK if number >= A_WEEK_BY_DEFAULT else DAY)
+        if self.roles == "combined":
+            self._set("metadata_storage", self.storage)
         if self.elr is None:
             self._set("elr", number >= ELR_BY_DEFAULT)
         if self.acks is None:
@@ -141,6 +170,55 @@ class Configuration:
         """Whether a replica that left the ISR may be elected cleanly. It must leave while the ISR is below the
         minimum, so with a minimum of 1 there are none."""
         return bool(self.elr) and self.minimum > 1
+
+    @property
+    def is_combined(self) -> bool:
+        return self.mode == "kraft" and self.roles == "combined"
+
+    @property
+    def voters(self) -> int:
+        """Nodes of which a majority elects leaders and keeps the metadata."""
+        return self.controllers if self.mode == "kraft" else self.zookeepers
+
+    @property
+    def voters_text(self) -> str:
+        return "controllers" if self.mode == "kraft" else "nodes of ZooKeeper"
+
+    def has_majority_without(self, lost: int) -> bool:
+        """Of voters, when so many of them are down."""
+        return (self.voters - lost) * 2 > self.voters
+
+    @property
+    def keeps_metadata_once(self) -> bool:
+        """Whether a broker's disk is the only one with the metadata."""
+        return self.is_combined and self.controllers == 1
+
+    @property
+    def flush_bound_text(self) -> str:
+        """What is lost at most where memory is lost."""
+        parts = []
+        if self.flush_messages is not None and self.flush_messages > 1:
+            parts.append(
+                f"flush.messages={self.flush_messages}: at most {self.flush_messages - 1} records of a replica are "
+                "not on its disk"
+            )
+        if self.flush_ms is not None and self.flush_check_ms is not None:
+            parts.append(
+                f"flush.ms={self.flush_ms}: at most the records of the last {self.flush_ms + self.flush_check_ms} ms "
+                f"are not on the disk (log.flush.scheduler.interval.ms={self.flush_check_ms} included)"
+            )
+        elif self.flush_ms is not None:
+            parts.append(
+                f"flush.ms={self.flush_ms} has no effect: log.flush.scheduler.interval.ms, which says how often "
+                "brokers look, is not set"
+            )
+        return "; ".join(parts)
+
+    @property
+    def offsets_retention_text(self) -> str:
+        """Such as "offsets.retention.minutes=1440 (1 day)"."""
+        minutes = self.offsets_retention_minutes or WEEK
+        return f"offsets.retention.minutes={minutes} ({duration_text(minutes)})"
 
     @property
     def survivors(self) -> int:
@@ -194,6 +272,7 @@ __all__ = ["Acks", "Commit", "Configuration", "Mode", "Reset"]
 Version = tuple[int, int, int]
 
 
+@cache
 def parse_version(text: str, *, where: str = "version") -> Version:
     """(4, 1, 1) from "4.1.1", and (0, 10, 2) from "0.10.2.1": before 1.0, releases had four numbers.
 
@@ -203,6 +282,27 @@ def parse_version(text: str, *, where: str = "version") -> Version:
         raise UsageError(f"{where}={text!r}: expected a Kafka release, such as 4.1.1")
     first, second, third = (*map(int, text.split(".")), 0)[:3]
     return first, second, third
+
+
+CHOICES: dict[str, Any] = {
+    "commit": Commit, "auto_offset_reset": Reset, "mode": Mode, "acks": Acks, "roles": Roles, "storage": Storage,
+    "metadata_storage": Storage,
+}  # fmt: skip
+"""The type of each field that has a few values, by name."""
+
+DAY, WEEK = 24 * 60, 7 * 24 * 60
+"""Minutes."""
+
+A_WEEK_BY_DEFAULT = (2, 0, 0)
+"""Before, committed positions were kept for a day (KIP-186)."""
+
+
+def duration_text(minutes: int) -> str:
+    """Such as "1 day", "36 hours" or "90 minutes": in the largest unit that divides it."""
+    for unit, size in (("day", DAY), ("hour", 60)):
+        if minutes % size == 0:
+            return f"{minutes // size} {unit}{'s' * (minutes != size)}"
+    return f"{minutes} minute{'s' * (minutes != 1)}"
 
 
 NAMES = {
@@ -216,8 +316,17 @@ NAMES = {
     "elr": "eligible.leader.replicas.version",
     "flush_messages": "flush.messages",
     "flush_ms": "flush.ms",
+    "flush_check_ms": "log.flush.scheduler.interval.ms",
+    "controlled_shutdown": "controlled.shutdown.enable",
+    "cleaner": "log.cleaner.enable",
+    "tiered": "remote.storage.enable",
+    "offsets_retention_minutes": "offsets.retention.minutes",
     "protocol": "inter.broker.protocol.version",
     "controllers": "controllers",
+    "roles": "roles",
+    "zookeepers": "nodes of ZooKeeper",
+    "storage": "disks of brokers",
+    "metadata_storage": "disks of voters",
     "replicas_in_rack": "replicas in one rack, at most",
     "client_version": "clients",
     "commit": "commit",
@@ -225,14 +334,28 @@ NAMES = {
 }
 """In the order of a listing."""
 
-LEFT_OUT_WHEN_NONE = (
-    "flush_messages",
-    "flush_ms",
-    "protocol",
-    "client_version",
-    "commit",
-    "auto_offset_reset",
-)
+LEFT_OUT: dict[str, Any] = {
+    **dict.fromkeys(
+        (
+            "flush_messages",
+            "flush_ms",
+            "flush_check_ms",
+            "protocol",
+            "client_version",
+            "commit",
+            "auto_offset_reset",
+        )
+    ),
+    "controlled_shutdown": True,
+    "cleaner": True,
+    "tiered": False,
+    "storage": "kept",
+    "metadata_storage": "kept",
+}
+"""Fields that a listing leaves out where they have this value."""
+
+OTHER_MODE = {"kraft": ("zookeepers",), "zookeeper": ("controllers", "roles", "elr")}
+"""Fields that have no meaning in a mode."""
 
 
 def value_text(field: str, value: object) -> str:
@@ -243,10 +366,15 @@ def value_text(field: str, value: object) -> str:
     return "not known" if value is None else str(value)
 
 
+ALWAYS = object()
+"""No field has this value, so a field without an entry in `LEFT_OUT` is always shown."""
+
+
 def setting_texts(configuration: Configuration) -> dict[str, str]:
     """Such as {"replication": "replication factor 3"}, without settings that have no say."""
     return {
         field: f"{name}{'=' if '.' in name or name == 'acks' else ' '}{value_text(field, value)}"
         for field, name in NAMES.items()
-        if not ((value := getattr(configuration, field)) is None and field in LEFT_OUT_WHEN_NONE)
+        if (value := getattr(configuration, field)) != LEFT_OUT.get(field, ALWAYS)
+        and field not in OTHER_MODE[configuration.mode or "kraft"]
     }

@@ -101,9 +101,32 @@ _EVENTS = (
         kept="the successor begins at the committed position, behind nothing that is not processed",
         claim="A10",
     ),
+    AuditEvent(
+        name="leader-moved",
+        title="planned change of leader",
+        what="An election of the preferred leader or a reassignment moves leadership to another replica that is in "
+        "sync. Nothing is killed or stopped.",
+        kept="the new leader has every acknowledged record",
+    ),
+    AuditEvent(
+        name="two-killed",
+        title="two nodes killed at once",
+        what="The leader's process and that of a broker with another replica are killed at the same moment, while "
+        "all replicas are in sync. They are started again with their disks.",
+        kept="an in-sync replica elsewhere has every acknowledged record, and is elected",
+    ),
+    AuditEvent(
+        name="group-away",
+        title="group away for long",
+        what="All members of a group are away for longer than offsets.retention.minutes, and come back.",
+        kept="the group begins with the first record that is there, behind nothing that is not processed",
+        claim="A7",
+    ),
 )
 
 EVENTS = {event.name: event for event in _EVENTS}
 """By name, in the order of tables."""
+
+CONSUMER_EVENTS = ("consumer-crash", "group-away")
 
 BROKER_EVENTS = tuple(event.name for event in _EVENTS if event.claim is None)

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from pytest_kafkacheck.audit.assess import outcome
 from pytest_kafkacheck.audit.configuration import NAMES, Configuration, value_text
 from pytest_kafkacheck.audit.events import EVENTS
+from pytest_kafkacheck.audit.remarks import configuration_remarks
 from pytest_kafkacheck.audit.rule import EFFECTS, Effect, Outcome
 
 
@@ -53,10 +54,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class Report:
-    """problems: what could not be read, and what would help."""
+    """problems: what could not be read, and what would help. stated: sentences about the whole that come first."""
 
     subjects: Sequence[Subject]
     problems: Sequence[Problem] = ()
+    stated: Sequence[str] = ()
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What is stated, and what the settings of all subjects give."""
+        found = [each for subject in self.subjects for each in configuration_remarks(subject.configuration)]
+        return tuple(dict.fromkeys([*self.stated, *found]))
 
     @cached_property
     def judged(self) -> tuple[Judged, ...]:
@@ -68,6 +76,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "remarks": list(self.remarks),
             "subjects": [judged.to_json() for judged in self.judged],
             "problems": [problem.to_json() for problem in self.problems],
         }
@@ -88,6 +97,8 @@ class Subject:
     unknown   fields that could not be read, with all values that they may have.
     events    names of those that concern it.
     notes     sentences about it.
+    keys      Kafka's name of the setting of a field, where it is another one than usually.
+    scope     whose settings these are, such as "brokers" or "topic orders".
     """
 
     name: str
@@ -96,24 +107,26 @@ class Subject:
     unknown: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     events: tuple[str, ...] = tuple(EVENTS)
     notes: tuple[str, ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    scope: str = "topic"
 
     @property
     def configuration(self) -> Configuration:
         """With the first value of each unknown setting."""
-        return next(self._possible())[1]
+        return next(self.possible())[1]
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Where an unknown setting decides, the effect is unknown; the reason says which value has which effect."""
         return tuple(self._outcome(event) for event in self.events)
 
-    def _possible(self) -> Iterator[tuple[dict[str, Any], Configuration]]:
+    def possible(self) -> Iterator[tuple[dict[str, Any], Configuration]]:
         for values in product(*self.unknown.values()):
             chosen = dict(zip(self.unknown, values, strict=True))
             yield chosen, Configuration(**self.settings, **chosen)
 
     def _outcome(self, event: str) -> Outcome:
-        found = [(chosen, outcome(configuration, event)) for chosen, configuration in self._possible()]
+        found = [(chosen, outcome(configuration, event)) for chosen, configuration in self.possible()]
         effects = {each.effect for _, each in found}
         if len(effects) == 1:
             return found[0][1]

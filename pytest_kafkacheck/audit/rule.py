@@ -76,9 +76,9 @@ def _eligible_replicas(configuration: Configuration) -> Configuration:
     )
 
 
-def _minimum_below_replication(configuration: Configuration) -> Configuration:
-    wider = _at_least(configuration, replication=3)
-    return wider.with_(min_isr=min(configuration.min_isr, wider.replication - 1))
+def _spare_replicas(configuration: Configuration, spare: int) -> Configuration:
+    wider = _at_least(configuration, replication=2 + spare)
+    return wider.with_(min_isr=min(configuration.min_isr, wider.replication - spare))
 
 
 ACKS_ALL = Mend(
@@ -99,7 +99,12 @@ REPLICAS = Mend(
 SPARE_REPLICA = Mend(
     setting="min.insync.replicas below the number of replicas: 2 of 3",
     cost="one more replica, or an acknowledged record is certain to be on one replica less",
-    apply=_minimum_below_replication,
+    apply=lambda c: _spare_replicas(c, 1),
+)
+TWO_SPARE_REPLICAS = Mend(
+    setting="min.insync.replicas below the number of replicas by two: 2 of 4",
+    cost="one more replica, on a broker of its own",
+    apply=lambda c: _spare_replicas(c, 2),
 )
 CLEAN_ELECTIONS = Mend(
     setting="unclean.leader.election.enable=false",
@@ -126,10 +131,20 @@ CURRENT_PROTOCOL = Mend(
     cost="two rolling restarts; clients older than 0.11 get converted records",
     apply=lambda c: c.with_(protocol=None, version=c.version if c.number >= (2, 0, 0) else "2.8.2"),
 )
-THREE_CONTROLLERS = Mend(
-    setting="3 controllers, each in a rack of its own",
-    cost="two more processes",
-    apply=lambda c: c.with_(controllers=max(c.controllers, 3)),
+THREE_VOTERS = Mend(
+    setting="3 controllers (or nodes of ZooKeeper), each in a rack of its own",
+    cost="one or two more processes",
+    apply=lambda c: c.with_(controllers=max(c.controllers, 3), zookeepers=max(c.zookeepers, 3)),
+)
+SEPARATE_CONTROLLERS = Mend(
+    setting="3 controllers on nodes of their own: process.roles=controller there, process.roles=broker here",
+    cost="three more processes, and a migration of the quorum",
+    apply=lambda c: c.with_(controllers=max(c.controllers, 3), roles="separate"),
+)
+DISKS = Mend(
+    setting="a volume for log.dirs that outlives the container or pod",
+    cost="a disk for each broker, which stays where its pod is not",
+    apply=lambda c: c.with_(storage="kept", metadata_storage="kept"),
 )
 COMMIT_AFTER = Mend(
     setting="enable.auto.commit=false, and commit what has been processed",

@@ -29,6 +29,7 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED, NOT_AS_EXPECTED, UNKN
 from pytest_kafkacheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_kafkacheck.audit.files.read import FileAudit
     from pytest_kafkacheck.audit.report import Report
     from pytest_kafkacheck.matrix.cell_result import CellResult
 
@@ -43,9 +44,17 @@ WIDTH = 180
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="server.properties of brokers and controllers, files of producers and consumers, a compose file, "
+        "resources of "
+        "Strimzi, a rendered Helm chart; - reads standard input",
+    )
+    parser.add_argument(
         "--bootstrap",
         metavar="HOST:PORT,...",
-        help="addresses of brokers of the cluster to read; nothing is changed. Without it, the options say all",
+        help="addresses of brokers of the cluster to read; nothing is changed. Without it, files or options say all",
     )
     parser.add_argument(
         "--topic", metavar="PATTERN", help="only topics of this name, such as 'orders*', and internal ones"
@@ -56,6 +65,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         nargs="*",
         help="show the outcomes on clusters in Docker with these settings; default: of every event of brokers",
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="print the changes that are proposed as a diff of the files, and nothing else",
     )
     add_json_option(parser)
     parser.add_argument("--junitxml", metavar="FILE", type=Path, help="write the result as JUnit's XML")
@@ -72,7 +86,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
+    from rich.text import Text
 
+    from pytest_kafkacheck.audit.advice import advise
     from pytest_kafkacheck.audit.report import junit_xml
     from pytest_kafkacheck.cli.common.audit_table import parts
 
@@ -81,20 +97,23 @@ def _run(options: argparse.Namespace) -> int:
         require_scenarios(options.prove)
     if options.junitxml is not None and not options.junitxml.resolve().parent.is_dir():
         raise UsageError(f"--junitxml {options.junitxml}: its folder does not exist")
-    report = _report(options)
+    read = _read_files(options)
+    report = _report(options, read)
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, emoji=False, width=WIDTH)
-    is_printed = options.json != "-"
+    if options.fix:
+        _print_fix(report, read)
+    is_printed = options.json != "-" and not options.fix
     if is_printed:
         for part in parts(report, verbose=options.verbose):
-            console.print(part, markup=False)
+            console.print(part, markup=False, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     if options.junitxml is not None:
         options.junitxml.write_text(junit_xml(report), encoding="utf-8")
     results = [] if options.prove is None else _prove(options, report)
     if options.json is not None:
         proof = {} if options.prove is None else {"proof": [result.to_json() for result in results]}
-        write_json(options.json, {**report.to_json(), **proof})
+        write_json(options.json, {**report.to_json(), "advice": advise(report).to_json(), **proof})
     if options.prove is None:
         return status(report)
     if is_printed:
@@ -104,6 +123,16 @@ def _run(options: argparse.Namespace) -> int:
     where = f" on Kafka {', '.join(others)}, which is not the release asked for" if others else ""
     say(f"{agree} of {len(results)} outcomes are shown as the audit says them{where}")
     return worst([status(report), matrix_status(results)])
+
+
+def _print_fix(report: Report, read: FileAudit | None) -> None:
+    from pytest_kafkacheck.audit.advice import advise
+    from pytest_kafkacheck.audit.files.fix import fix
+
+    if read is None:
+        raise UsageError("--fix goes with files: it prints a diff of them")
+    for line in fix(read, advise(report).changes):
+        print(line)
 
 
 def status(report: Report) -> int:
@@ -131,17 +160,35 @@ def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:
         return run_cells(harness, cells, say=say)
 
 
-def _report(options: argparse.Namespace) -> Report:
+def _read_files(options: argparse.Namespace) -> FileAudit | None:
+    if options.bootstrap is None and (options.topic is not None or options.command_config is not None):
+        given = "--command-config" if options.topic is None else "--topic"
+        raise UsageError(f"{given} goes with --bootstrap only: without it, no cluster is read")
+    if not options.files:
+        return None
+    from pytest_kafkacheck.audit.files.read import read_files
+    from pytest_kafkacheck.audit.report import Subject
+
     said = stated(options)
+    return read_files(
+        options.files, Subject(name="", settings=said.settings, origins=said.origins, unknown=said.unknown)
+    )
+
+
+def _report(options: argparse.Namespace, read: FileAudit | None) -> Report:
+    said = stated(options)
+    if read is not None:
+        if options.bootstrap is None:
+            return read.report
+        own = read.stated
+        said = Stated(dict(own.settings), dict(own.origins), dict(own.unknown))
     if options.bootstrap is None:
-        if options.topic is not None or options.command_config is not None:
-            given = "--command-config" if options.topic is None else "--topic"
-            raise UsageError(f"{given} goes with --bootstrap only: without it, no cluster is read")
         return offline(said)
-    return _read(options, said)
+    found = _read(options, said, read)
+    return found if read is None else replace(found, stated=[*found.stated, *read.report.stated])
 
 
-def _read(options: argparse.Namespace, said: Stated) -> Report:
+def _read(options: argparse.Namespace, said: Stated, read: FileAudit | None) -> Report:
     from pytest_kafkacheck.audit.live.brokers import asking
     from pytest_kafkacheck.audit.live.read import read_report
     from pytest_kafkacheck.audit.report import Problem
@@ -169,6 +216,7 @@ def _read(options: argparse.Namespace, said: Stated) -> Report:
             settings=said.settings,
             origins=said.origins,
             unknown=said.unknown,
+            files=() if read is None else read.clusters,
         )
     except OSError as error:
         named = ", ".join(f"{node} at {address}" for node, address in sorted(brokers.items()))
@@ -184,8 +232,9 @@ def offline(said: Stated) -> Report:
 
     if "replication" not in said.settings:
         raise UsageError(
-            "audit: expected --bootstrap HOST:PORT of a cluster to read, or its settings, of which --replication is "
-            f"the least. {WITHOUT_CLUSTER}"
+            "audit: expected files, --bootstrap HOST:PORT of a cluster to read, or its settings, of which "
+            "--replication "
+            f"is the least. {WITHOUT_CLUSTER}"
         )
     return Report(
         [Subject(name="stated settings", settings=said.settings, origins=said.origins, unknown=said.unknown)]
@@ -209,6 +258,8 @@ COMMAND = Command(
     add_options=_add_options,
     run=_run,
     examples=(
+        "kafkacheck audit server.properties producer.properties",
+        "kafkacheck audit compose.yml --fix",
         "kafkacheck audit --bootstrap localhost:9092",
         "kafkacheck audit --bootstrap localhost:9092 --topic 'orders*' --json",
         "kafkacheck audit --replication 3 --min-isr 2 --acks all --unclean false --version 4.1.1",

@@ -147,6 +147,11 @@ def _not_here(configuration: Configuration, event: str) -> str | None:
     there = configuration.with_(version=version, elr=configuration.elr and version >= "4")
     if outcome(there, event).effect != outcome(configuration, event).effect:
         return f"kafkacheck runs Kafka {version}, which differs from {configuration.version} in this event"
+    plain = there.with_(
+        roles="separate", controllers=3, zookeepers=3, storage="kept", metadata_storage="kept"
+    )
+    if outcome(plain, event).effect != outcome(there, event).effect:
+        return "the clusters of scenarios have a majority of voters at all times, and disks that are kept"
     return None
 
 

@@ -9,8 +9,10 @@ from functools import cache
 from nemesis.event import Event
 from nemesis.faults.isolate import isolate
 from nemesis.faults.kill import kill
+from nemesis.faults.leader_storm import leader_storm
 from nemesis.faults.partition import partition
 from nemesis.faults.power_loss import power_loss
+from nemesis.faults.reassign import reassign
 from nemesis.faults.stop import stop
 from nemesis.faults.wipe import wipe
 from pytest_kafkacheck.audit.events import EVENTS
@@ -171,6 +173,19 @@ def _rack_lost(layout: Layout) -> list[Event]:
     return [*lag(layout, at=1.0), power_loss(rack, at=2.0, lasting=12.0)]
 
 
+def _leader_moved(layout: Layout) -> list[Event]:
+    """Leadership goes from replica to replica, at first while the followers lack records. The only replica moves to
+    another broker."""
+    if layout.replication == 1:
+        return [reassign(at=2.0, lasting=4.0)]
+    return [*lag(layout, at=1.0), leader_storm(every=2.0, at=2.0, lasting=6.0)]
+
+
+def _two_killed(layout: Layout) -> list[Event]:
+    """The leader and a follower are killed a second after the followers stopped getting records."""
+    return [*lag(layout, at=1.0), kill(f"{LEADER},{LEADER + 1}", at=2.0, lasting=12.0)]
+
+
 def _rolling_restart(layout: Layout) -> list[Event]:
     """Brokers are stopped and started one after another, the leader first.
 
@@ -197,11 +212,13 @@ SCENARIOS = (
     ),
     Scenario(name="leader-isolated", faults=_leader_isolated, window=-1),
     Scenario(name="leader-killed", faults=_leader_killed, window=-1),
+    Scenario(name="leader-moved", faults=_leader_moved, window=-1, alone=True),
     Scenario(name="leader-wiped", faults=_leader_wiped, window=-1),
     Scenario(name="power-loss", faults=_power_loss, disks=True),
     Scenario(name="power-loss-one", faults=_power_loss_one, window=-1, disks=True),
     Scenario(name="rack-lost", faults=_rack_lost, window=-1, disks=True, controllers=1),
     Scenario(name="rolling-restart", faults=_rolling_restart, window=-1),
+    Scenario(name="two-killed", faults=_two_killed, window=-1, controllers=1),
     Scenario(name="undisturbed", alone=True, warm_up=2.0, duration=5.0, rate=None),
 )
 """Each brings about the event of the audit that has its name. In `undisturbed` nothing fails, and one configuration

@@ -14,6 +14,8 @@ public class ReadRelease {
     public static void main(String[] arguments) throws Exception {
         settings("broker", "kafka.server.KafkaConfig$", "kafka.server.KafkaConfig");
         settings("topic", "org.apache.kafka.storage.internals.log.LogConfig", "kafka.log.LogConfig$", "kafka.log.LogConfig");
+        settings("producer", "org.apache.kafka.clients.producer.ProducerConfig");
+        settings("consumer", "org.apache.kafka.clients.consumer.ConsumerConfig");
         Class<?> metadata = find(COMMON + "MetadataVersion");
         if (metadata != null) {
             metadata(metadata);

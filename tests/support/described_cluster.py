@@ -25,6 +25,8 @@ class DescribedCluster:
     topics: Mapping[str, Mapping[int, list[int]]] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, tuple[str, int]]] = field(default_factory=dict)
     internal: Collection[str] = ("__consumer_offsets", "__transaction_state")
+    in_sync: Mapping[str, Mapping[int, list[int]]] = field(default_factory=dict)
+    """Of partitions of which not all replicas are."""
     racks: Mapping[int, str] = field(default_factory=dict)
     committed: Mapping[str, Mapping[str, list[int]]] = field(default_factory=dict)
     voters: Collection[int] = (1, 2, 3)
@@ -59,7 +61,15 @@ class DescribedCluster:
                 name=name,
                 error_code=0,
                 is_internal=name in self.internal,
-                partitions=[Answer(replica_nodes=replicas) for replicas in partitions.values()],
+                partitions=[
+                    Answer(
+                        partition_index=number,
+                        replica_nodes=replicas,
+                        isr_nodes=self.in_sync.get(name, {}).get(number, replicas),
+                        leader_id=(self.in_sync.get(name, {}).get(number, replicas) or [-1])[0],
+                    )
+                    for number, replicas in partitions.items()
+                ],
             )
             for name, partitions in self.topics.items()
         ]
@@ -84,6 +94,7 @@ class DescribedCluster:
             configs = [
                 Answer(name=name, value=settings[name][0], config_source=settings[name][1])
                 for name in each.configuration_keys
+                if name in settings
             ]
             results.append(Answer(error_code=0, resource_name=each.resource_name, configs=configs))
         return Answer(results=results)

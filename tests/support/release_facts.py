@@ -19,7 +19,7 @@ from typing import Any
 from pytest_kafkacheck.cluster.spec.release import FACTS, KRAFT, METADATA, as_number, line_of, lines_of
 from pytest_kafkacheck.setup.image_build import fetch_jars
 
-KINDS = ("broker", "topic")
+KINDS = ("broker", "topic", "producer", "consumer")
 
 
 def declared(version: str) -> list[list[str]]:
@@ -51,8 +51,8 @@ def merged(facts: Mapping[str, Any], version: str, rows: Sequence[Sequence[str]]
     for kind in KINDS:
         types = {row[1]: row[2] for row in rows if row[0] == kind}
         settings[kind] = {}
-        for name in sorted({*facts[kind], *types}):
-            type_, spans = facts[kind].get(name, ("", ""))
+        for name in sorted({*facts.get(kind, {}), *types}):
+            type_, spans = facts.get(kind, {}).get(name, ("", ""))
             others = [each for each in lines_of(spans, facts["lines"]) if each != line]
             of = [each for each in known if each in others or (each == line and name in types)]
             # A setting may change its type; the newest one counts.

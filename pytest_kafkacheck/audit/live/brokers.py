@@ -10,6 +10,7 @@ import kafka.errors
 from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
+from pytest_kafkacheck.audit.keys import KINDS, SHARED
 from pytest_kafkacheck.audit.report import Problem
 from pytest_kafkacheck.cluster.spec.release import ELR, METADATA, METADATA_LEVELS
 from workloads.clients import requests
@@ -19,6 +20,10 @@ DESCRIBE_QUORUM = 55
 """The request's number. In ZooKeeper mode brokers do not have it."""
 
 PROTOCOL = "inter.broker.protocol.version"
+
+
+OF_BROKERS = ("flush_check_ms", "controlled_shutdown", "cleaner", "offsets_retention_minutes")
+"""Fields of which topics have no setting of their own."""
 
 
 @dataclass
@@ -32,6 +37,8 @@ class Cluster:
     unknown: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     separate_controllers: bool = False
+    described: dict[int, Described] = field(default_factory=dict)
+    """Settings of each broker, as it reports them."""
 
     def put(self, name: str, value: object, origin: str) -> None:
         self.settings[name], self.origins[name] = value, origin
@@ -52,7 +59,36 @@ def read_cluster(nodes: list[int], send: AskNode) -> Cluster:
         _read_kraft(cluster, send, supported, finalized)
     else:
         _read_zookeeper(cluster, send)
+    _read_brokers(cluster, send)
     return cluster
+
+
+def _read_brokers(cluster: Cluster, send: AskNode) -> None:
+    """The settings that hold for all topics. Where brokers differ, all values count."""
+    names = {key.name: (name, key) for name, key in SHARED.items() if name in OF_BROKERS}
+    wanted = [*names, *(key.name for keys in KINDS.values() for key in keys.values())]
+    refused: list[Problem] = []
+    for node in cluster.nodes:
+        found, problems = describe_broker(node, send, wanted)
+        refused += problems
+        if found:
+            cluster.described[node] = found
+    # Rights are those of a user: what one broker refuses, all refuse.
+    cluster.problems += refused[:1]
+    for name, (field_name, key) in names.items():
+        values = {
+            key.convert(found[name].value): (node, found[name].origin)
+            for node, found in cluster.described.items()
+            if name in found
+        }
+        if len(values) == 1:
+            ((value, (_, origin)),) = values.items()
+            if value is not None:
+                cluster.put(field_name, value, origin)
+        elif values:
+            cluster.unknown[field_name] = tuple(values)
+            shown = "; ".join(f"{value} on broker {node}" for value, (node, _) in values.items())
+            cluster.problems.append(Problem(tried=name, missing=f"brokers have different values: {shown}"))
 
 
 def _read_kraft(
@@ -81,6 +117,7 @@ def _read_kraft(
         cluster.unknown["controllers"] = (1, 3)
     else:
         cluster.put("controllers", len(found.ends), "quorum")
+        cluster.put("roles", "combined" if set(found.ends) & set(cluster.nodes) else "separate", "quorum")
         cluster.separate_controllers = not set(found.ends) & set(cluster.nodes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -27,7 +27,8 @@ from pytest_kafkacheck.errors import UsageError
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 FLUSH_MESSAGES, FLUSH_MS = "flush.messages", "flush.ms"
-SETTINGS = (MIN_ISR, UNCLEAN, FLUSH_MESSAGES, FLUSH_MS)
+TIERED = "remote.storage.enable"
+SETTINGS = (MIN_ISR, UNCLEAN, FLUSH_MESSAGES, FLUSH_MS, TIERED)
 
 NEVER = 2**63 - 1
 """Value of a flush setting that is off."""
@@ -38,11 +39,14 @@ SHOWN = 20
 
 @dataclass
 class ReadTopic:
-    """settings, origins, unknown: as `Subject` has them."""
+    """settings, origins, unknown: as `Subject` has them. in_sync: replicas of each partition. leaderless: partitions
+    without a leader."""
 
     name: str
     internal: bool
     partitions: int
+    in_sync: Mapping[int, int] = field(default_factory=dict)
+    leaderless: Collection[int] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -84,7 +88,13 @@ def read_topics(cluster: Cluster, send: AskNode, pattern: str) -> tuple[list[Rea
 
 def _replicas(described: Any, racks: Mapping[int, str]) -> ReadTopic:
     """By the partition with the fewest replicas, and by that with the most in one rack."""
-    topic = ReadTopic(described.name, described.is_internal, len(described.partitions))
+    topic = ReadTopic(
+        described.name,
+        described.is_internal,
+        len(described.partitions),
+        in_sync={each.partition_index: len(each.isr_nodes) for each in described.partitions},
+        leaderless=[each.partition_index for each in described.partitions if each.leader_id < 0],
+    )
     counts = [len(each.replica_nodes) for each in described.partitions]
     spread = f"partitions, of which some have {max(counts)}" if len(set(counts)) > 1 else "partitions"
     topic.put("replication", min(counts), spread)
@@ -120,6 +130,8 @@ def _settings(topic: ReadTopic, described: Described | None, cluster: Cluster) -
             # The value in effect comes from the controllers' own file, and no request reads that.
             origin += "; the controllers' file decides, which cannot be read"
         topic.put("unclean", value == "true", origin)
+    if TIERED in described:
+        topic.put("tiered", described[TIERED].value == "true", described[TIERED].origin)
     for field_name, name in (("flush_messages", FLUSH_MESSAGES), ("flush_ms", FLUSH_MS)):
         if name in described and (number := int(described[name].value)) != NEVER:
             topic.put(field_name, max(number, 1), described[name].origin)

@@ -7,12 +7,14 @@ from pytest_kafkacheck.audit.rule import (
     ACKS_ALL,
     CLEAN_ELECTIONS,
     CURRENT_PROTOCOL,
+    DISKS,
     ELIGIBLE_REPLICAS,
     MIN_ISR,
     RACKS,
     REPLICAS,
+    SEPARATE_CONTROLLERS,
     SYNC,
-    THREE_CONTROLLERS,
+    THREE_VOTERS,
     Rule,
 )
 
@@ -46,6 +48,16 @@ FLUSH = (
         why="all replicas of a partition lie in one rack, and a record is acknowledged before it is on any disk",
         mends=(RACKS,),
         sources=(*FLUSH_SOURCES, "KIP-36: rack-aware replica assignment"),
+    ),
+    Rule(
+        name="bounded-by-flushes",
+        events=("power-loss", "power-loss-one", "last-replica-power-loss", "rack-lost"),
+        effect="keeps",
+        applies=lambda c, _: bool(c.flush_bound_text),
+        why="{c.flush_bound_text}",
+        sources=(
+            "Kafka documentation, broker configs: log.flush.interval.ms, log.flush.scheduler.interval.ms",
+        ),
     ),
 )
 """Brokers acknowledge from memory: the replicas are the protection, not the disk."""
@@ -106,7 +118,7 @@ LAST_REPLICA = (
 OLD_PROTOCOL = (
     Rule(
         name="truncation-to-high-watermark",
-        events=("leader-killed", "leader-isolated", "rolling-restart"),
+        events=("leader-killed", "leader-isolated", "rolling-restart", "leader-moved", "two-killed"),
         effect="loses",
         applies=lambda c, _: c.replication > 1 and c.protocol_number < (0, 11, 0),
         why="inter.broker.protocol.version={c.protocol_text} has no leader epochs: an in-sync follower truncates "
@@ -134,6 +146,9 @@ OLD_PROTOCOL = (
 """Replication without leader epochs: followers truncate to a high watermark that may be behind."""
 
 RACK_AWARE = "KIP-36: rack-aware replica assignment"
+QUORUM = "Kafka documentation, operations: KRaft, controllers; ZooKeeper: ensembles need a majority"
+STALLED = "the claim D5 of kafkacheck scenarios: without a majority of controllers nothing is elected"
+EPHEMERAL = "documentation of Strimzi: ephemeral storage; of Kubernetes: emptyDir; of Docker: volumes"
 
 
 def _left(c: Configuration) -> int:
@@ -175,14 +190,97 @@ RACK_LOST = (
         name="no-controller-quorum",
         events=("rack-lost",),
         effect="unavailable",
-        applies=lambda c, _: c.mode == "kraft" and c.controllers < 3,
-        why="controllers: {c.controllers}. Without one of them there is no majority, and nobody elects leaders",
-        until="the controller is back",
-        mends=(THREE_CONTROLLERS,),
-        sources=("Kafka documentation, operations: KRaft, controllers",),
+        applies=lambda c, _: not c.has_majority_without((c.replicas_in_rack or 1) if c.is_combined else 1),
+        why="{c.voters_text}: {c.voters}. Without those of the rack there is no majority, and nobody elects leaders",
+        until="the rack is back",
+        mends=(THREE_VOTERS, SEPARATE_CONTROLLERS),
+        sources=(QUORUM,),
     ),
 )
 """How many replicas of a partition are lost together with a rack."""
+
+ONE_NODE = (
+    "leader-killed", "leader-isolated", "isr-of-one-killed", "isr-of-one-wiped", "leader-wiped", "power-loss-one",
+    "rolling-restart",
+)  # fmt: skip
+"""Events that stop or isolate one broker, and with it a voter where brokers are voters."""
+
+VOTERS = (
+    Rule(
+        name="voter-down",
+        events=ONE_NODE,
+        effect="unavailable",
+        applies=lambda c, _: c.is_combined and not c.has_majority_without(1),
+        why="the broker may be one of {c.controllers} voters as well; without it there is no majority of them: no "
+        "elections, no registrations, no changes of the ISR",
+        until="it is back",
+        mends=(THREE_VOTERS,),
+        sources=(QUORUM, STALLED),
+    ),
+    Rule(
+        name="two-voters-down",
+        events=("two-killed",),
+        effect="unavailable",
+        applies=lambda c, _: c.is_combined and not c.has_majority_without(2),
+        why="both brokers may be voters as well; {c.controllers} voters without two have no majority: no elections, "
+        "no registrations, no changes of the ISR",
+        until="one of them is back",
+        mends=(SEPARATE_CONTROLLERS,),
+        sources=(QUORUM, STALLED),
+    ),
+    Rule(
+        name="only-voter-wiped",
+        events=("leader-wiped", "isr-of-one-wiped"),
+        effect="loses",
+        applies=lambda c, _: c.keeps_metadata_once,
+        why="the broker may be the only controller as well; with its disk, the metadata of all topics is lost",
+        mends=(THREE_VOTERS,),
+        sources=(QUORUM,),
+    ),
+)
+"""What a broker's end does to the quorum of controllers."""
+
+RESTARTS = (
+    Rule(
+        name="restart-empties-the-only-copy",
+        events=("rolling-restart",),
+        effect="loses",
+        applies=lambda c, _: c.storage == "ephemeral" and c.replication == 1,
+        why="the disk goes with the container or pod: an operator's restart, and a drained node, delete the only "
+        "replica",
+        mends=(DISKS,),
+        sources=(EPHEMERAL,),
+    ),
+    Rule(
+        name="restart-empties-the-only-voter",
+        events=("rolling-restart",),
+        effect="loses",
+        applies=lambda c, _: c.mode == "kraft" and c.metadata_storage == "ephemeral" and c.controllers == 1,
+        why="the disk of the only controller goes with its container or pod, and with it the metadata of all topics",
+        mends=(DISKS,),
+        sources=(EPHEMERAL, QUORUM),
+    ),
+    Rule(
+        name="restart-empties-a-copy",
+        events=("rolling-restart",),
+        effect="keeps",
+        applies=lambda c, _: c.storage == "ephemeral" and c.replication > 1,
+        why="the disk goes with the container or pod: each restart deletes a replica. One at a time, the others have "
+        "its records; whoever does not wait until all are in sync again deletes the last one",
+        mends=(DISKS,),
+        sources=(EPHEMERAL,),
+    ),
+    Rule(
+        name="stops-like-a-crash",
+        events=("rolling-restart",),
+        effect="keeps",
+        applies=lambda c, _: not c.controlled_shutdown and c.replication > 1,
+        why="controlled.shutdown.enable=false: a planned stop is a crash. Leadership moves only once the controller "
+        "misses the broker",
+        sources=("Kafka documentation, broker configs: controlled.shutdown.enable",),
+    ),
+)
+"""Stops that are planned."""
 
 REPLICATION = "Kafka documentation, design: replication"
 
@@ -214,6 +312,7 @@ SINGLE_REPLICA = (
             "power-loss-one",
             "rack-lost",
             "rolling-restart",
+            "two-killed",
         ),
         effect="unavailable",
         applies=lambda c, _: c.replication == 1,
@@ -253,4 +352,7 @@ UNCLEAN_ELECTION = (
 )
 """A replica is elected that lacks acknowledged records, because the settings allow it."""
 
-RULES = (*FLUSH, *KNOWN_BUGS, *LAST_REPLICA, *OLD_PROTOCOL, *RACK_LOST, *SINGLE_REPLICA, *UNCLEAN_ELECTION)
+RULES = (
+    *FLUSH, *KNOWN_BUGS, *LAST_REPLICA, *OLD_PROTOCOL, *RACK_LOST, *VOTERS, *RESTARTS, *SINGLE_REPLICA,
+    *UNCLEAN_ELECTION,
+)  # fmt: skip

@@ -27,6 +27,11 @@ def add_setting_options(parser: argparse.ArgumentParser) -> None:
     topic.add_argument("--protocol", metavar="VERSION", help="inter.broker.protocol.version")
     topic.add_argument("--controllers", type=int, metavar="N", help="voters of the KRaft quorum; default: 3")
     topic.add_argument(
+        "--roles",
+        choices=("combined", "separate"),
+        help="combined: brokers are voters of the KRaft quorum as well; default: separate",
+    )
+    topic.add_argument(
         "--racks", type=int, metavar="N", help="racks over which replicas are spread; not known otherwise"
     )
     clients = parser.add_argument_group("clients, of which brokers know nothing")
@@ -74,7 +79,7 @@ def stated(options: argparse.Namespace) -> Stated:
             for name, value in known.items():
                 found.put(name, value, str(file))
             found.unknown |= unknown
-    for name in ("replication", "min_isr", "flush_messages", "version", "mode", "protocol", "controllers",
+    for name in ("replication", "min_isr", "flush_messages", "version", "mode", "protocol", "controllers", "roles",
                  "client_version", "commit", "auto_offset_reset"):  # fmt: skip
         if (value := getattr(options, name)) is not None:
             found.put(name, value, _option(name))

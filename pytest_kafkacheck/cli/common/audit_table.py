@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from pytest_kafkacheck.audit.advice import advise
 from pytest_kafkacheck.audit.configuration import setting_texts
 from pytest_kafkacheck.audit.events import EVENTS
 from pytest_kafkacheck.audit.report import Judged, Report, count_text
@@ -21,13 +22,24 @@ STYLES: dict[Effect, str] = {
 
 
 def parts(report: Report, *, verbose: bool) -> Iterator[object]:
-    """What the console prints, in order. verbose: also what exactly happens, side effects, and the sources."""
+    """What the console prints, in order. Text with `no_wrap` is one line, whatever its length.
+
+    verbose: also what exactly happens, side effects, and the sources."""
+    if report.remarks:
+        yield from (Text(f"! {remark}", style="yellow", no_wrap=True) for remark in report.remarks)
+        yield ""
     for judged in report.judged:
         yield from _subject(judged, verbose=verbose)
     if report.problems:
         yield Text("Not known", style="bold")
         yield from (Text(f"  {problem}") for problem in report.problems)
         yield ""
+    advice = advise(report)
+    if advice.changes:
+        yield Text("What to change, and its cost", style="bold")
+        yield from (Text(f"  {change}: {change.cost}") for change in advice.changes)
+        yield ""
+    yield Text(str(advice), style="bold", no_wrap=True)
 
 
 def _subject(judged: Judged, *, verbose: bool) -> Iterator[object]:

@@ -152,28 +152,34 @@ LINE = re.compile(r"((?:[^\\=:\s]|\\.)+)\s*[=:]?\s*(.*)", re.DOTALL)
 
 def parse_properties(text: str) -> dict[str, str]:
     """Values by name. The last one counts where a name comes twice, as with Java."""
+    return {name: value for name, (value, _) in numbered_properties(text).items()}
+
+
+def numbered_properties(text: str) -> dict[str, tuple[str, int]]:
+    """Values by name, each with the number of the line in which it begins."""
     found = {}
-    for line in _logical_lines(text):
+    for line, number in _logical_lines(text):
         if match := LINE.fullmatch(line):
-            found[_unescaped(match[1])] = _unescaped(match[2])
+            found[_unescaped(match[1])] = _unescaped(match[2]), number
     return found
 
 
-def _logical_lines(text: str) -> list[str]:
+def _logical_lines(text: str) -> list[tuple[str, int]]:
     """Without comments and empty lines. A line whose last backslash is not escaped continues on the next one."""
-    lines: list[str] = []
-    begun = ""
-    for each in text.splitlines():
+    lines: list[tuple[str, int]] = []
+    begun, start = "", 0
+    for number, each in enumerate(text.splitlines(), 1):
         line = each.lstrip()
         if not begun and (not line or line[0] in "#!"):
             continue
+        start = start if begun else number
         begun += line
         if (len(begun) - len(begun.rstrip("\\"))) % 2:
             begun = begun[:-1]
             continue
-        lines.append(begun)
+        lines.append((begun, start))
         begun = ""
-    return [*lines, begun] if begun else lines
+    return [*lines, (begun, start)] if begun else lines
 
 
 def _unescaped(text: str) -> str:

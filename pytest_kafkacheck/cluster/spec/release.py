@@ -25,7 +25,7 @@ FACTS = Path(__file__).with_name("releases.json")
 lines     line to the newest patch release, and to features as in `Release`.
 metadata  name to level of metadata.version.
 broker    name to type and lines of a setting, such as ``["INT", "2.8-3.9 4.2-"]``: `lines_of` explains it.
-topic     the same.
+topic, producer, consumer   the same.
 """
 
 KRAFT_SINCE = (3, 3)

@@ -22,12 +22,14 @@ def test_a_loss_has_exit_status_1_and_a_table(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().out
     assert "Kafka 4.1.1, replication factor 3, min.insync.replicas=1" in said
     assert "assumed, by default: metadata kraft, enable.idempotence=true" in said
-    assert "of 11 events: loses 3, unknown 2, unavailable 1, keeps 5" in said
+    assert "of 14 events: loses 3, unknown 3, unavailable 1, keeps 7" in said
+    last = said.splitlines()[-1]
+    assert last.startswith("Set min.insync.replicas=2 (topic): then 1 of 14 events loses, this: power-loss (")
 
 
 def test_what_keeps_everything_has_exit_status_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", *SAFE]) == 0
-    assert "of 11 events: unavailable 2, keeps 9" in capsys.readouterr().out
+    assert "of 14 events: unavailable 3, keeps 11" in capsys.readouterr().out
 
 
 def test_details_say_what_happens_and_where_it_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +72,7 @@ def test_an_option_wins_over_a_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("", "expected --bootstrap HOST:PORT of a cluster to read, or its settings"),
+        ("", "expected files, --bootstrap HOST:PORT of a cluster to read, or its settings"),
         ("--replication 0", "replication=0: expected a whole number, 1 or more"),
         ("--replication 3 --racks 0", "--racks 0: expected 1 or more"),
         ("--replication 3 --version four", "version='four': expected a Kafka release, such as 4.1.1"),
@@ -97,7 +99,7 @@ def test_a_cluster_that_does_not_answer_is_an_error_that_says_what_was_tried(
 def test_what_the_options_say_is_said_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "--bootstrap", "localhost:1", *SAFE]) == 3
     said = " ".join(capsys.readouterr().out.split())
-    assert "of 11 events: unavailable 2, keeps 9" in said
+    assert "of 14 events: unavailable 3, keeps 11" in said
     assert "Not known --bootstrap localhost:1: No broker answers" in said
     assert main(["audit", "--bootstrap", "localhost:1", "--replication", "1"]) == 1
 

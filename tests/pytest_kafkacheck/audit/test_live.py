@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_kafkacheck.audit.events import CONSUMER_EVENTS
+from pytest_kafkacheck.audit.files.read import read_files
 from pytest_kafkacheck.audit.live.read import read_report
-from pytest_kafkacheck.audit.report import Judged, Report
+from pytest_kafkacheck.audit.report import Judged, Report, Subject
 from pytest_kafkacheck.errors import UsageError
 from tests.support.described_cluster import DescribedCluster
 
@@ -165,7 +168,7 @@ def test_groups_and_what_they_have_not_committed() -> None:
     assert groups.subject.notes == (
         "group billing has no committed position of orders-1; auto.offset.reset decides where it begins there",
     )
-    assert [(each.event, each.effect) for each in groups.outcomes] == [("consumer-crash", "loses")]
+    assert {each.event: each.effect for each in groups.outcomes} == dict.fromkeys(CONSUMER_EVENTS, "loses")
     assert not report.problems
 
 
@@ -173,3 +176,66 @@ def test_a_group_that_may_not_be_read_is_a_problem() -> None:
     cluster = DescribedCluster(topics={"orders": THREE}, committed={"billing": {}}, denied=["billing"])
     (problem,) = audit(cluster).problems
     assert problem.remedy == "allow Describe on Group to this user"
+
+
+def test_an_isr_below_the_minimum_is_the_first_line() -> None:
+    cluster = DescribedCluster(
+        topics={"orders": THREE, "logs": THREE},
+        settings={"orders": {"min.insync.replicas": ("2", 1), "flush.messages": ("1", 1)}},
+        in_sync={"orders": {1: [2]}, "logs": {0: []}},
+    )
+    first, second, *_ = sorted(audit(cluster).remarks[:2])
+    assert first.startswith("topic logs has no leader now: partition 0")
+    assert second.startswith(
+        "topic orders is below its minimum now: 1 of 3 replicas in sync, min.insync.replicas=2"
+    )
+    assert not any(
+        "minimum now" in each for each in audit(DescribedCluster(topics={"orders": THREE})).remarks
+    )
+
+
+@pytest.mark.parametrize(
+    ("voters", "effect"), [([1, 2], "unavailable"), ([1, 2, 3], "keeps"), ([101, 102], "keeps")]
+)
+def test_brokers_that_vote_are_recognised(voters: list[int], effect: str) -> None:
+    cluster = DescribedCluster(topics={"orders": THREE}, voters=voters)
+    assert (
+        effect
+        == {each.event: each.effect for each in judged(audit(cluster), "topic orders").outcomes}[
+            "leader-killed"
+        ]
+    )
+
+
+def test_a_default_that_was_changed_later_leaves_topics_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=2\nprocess.roles=broker\ndefault.replication.factor=3\nmin.insync.replicas=2\n")
+    cluster = DescribedCluster(
+        topics={"orders": {0: [1]}, "logs": THREE, "__consumer_offsets": {0: [1]}},
+        settings={
+            "2": {"default.replication.factor": ("3", 4), "min.insync.replicas": ("1", 5)},
+            **{node: {"default.replication.factor": ("3", 4)} for node in "13"},
+        },
+    )
+    files = read_files([str(file)], Subject(name="", settings={})).clusters
+    report = read_report(
+        [1, 2, 3], cluster.send, pattern="*", settings={}, origins={}, unknown={}, files=files
+    )
+    said = "\n".join(report.remarks)
+    assert "topic orders has 1 replica, made before or without default.replication.factor=3" in said
+    assert f"{file}:4: min.insync.replicas=2, but 1 on broker 2 (default)" in said
+    assert f"{file}:3" not in said
+
+
+def test_settings_of_brokers_that_differ_are_named() -> None:
+    cluster = DescribedCluster(
+        topics={"orders": THREE},
+        settings={"1": {"controlled.shutdown.enable": ("false", 4), "log.cleaner.enable": ("false", 4)},
+                  "2": {"controlled.shutdown.enable": ("true", 5), "log.cleaner.enable": ("false", 4)}},
+    )  # fmt: skip
+    report = audit(cluster)
+    (problem,) = report.problems
+    assert str(problem).startswith(
+        "controlled.shutdown.enable: brokers have different values: False on broker 1; True"
+    )
+    assert any(each.startswith("log.cleaner.enable=false") for each in report.remarks)

@@ -13,8 +13,18 @@ from pytest_kafkacheck.audit.configuration import Configuration
 from pytest_kafkacheck.audit.rule import Rule
 from tests.support.replication.scripts import SCRIPTS, play
 
-NOT_MODELLED = ("no-controller-quorum", "truncation-to-high-watermark", "minimum-above-replication")
-"""Controllers, replication before leader epochs, a minimum above the replication factor: other tests have them."""
+NOT_MODELLED = (
+    "no-controller-quorum",
+    "voter-down",
+    "two-voters-down",
+    "only-voter-wiped",
+    "restart-empties-the-only-copy",
+    "restart-empties-the-only-voter",
+    "truncation-to-high-watermark",
+    "minimum-above-replication",
+)
+"""Controllers, disks that go with a pod, replication before leader epochs, a minimum above the replication factor:
+other tests have them."""
 
 SECOND_REASONS = {
     ("isr-of-one-wiped", "no-leader"),

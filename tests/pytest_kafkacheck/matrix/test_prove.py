@@ -96,6 +96,11 @@ def test_each_event_is_shown_by_a_scenario_or_by_a_claim() -> None:
             {"replication": 3, "min_isr": 2, "acks": "all", "unclean": False, "version": "0.9.0"},
             "kafkacheck runs Kafka 2.8.2, which differs from 0.9.0 in this event",
         ),
+        (
+            "leader-killed",
+            {"replication": 2, "controllers": 2, "roles": "combined"},
+            "have a majority of voters at all times, and disks that are kept",
+        ),
         ("leader-killed", {"replication": 1, "min_isr": 2}, "a topic with this minimum is not created"),
         ("leader-killed", {"acks": 1, "idempotence": True}, "such a producer does not start"),
     ],

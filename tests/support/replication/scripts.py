@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 
 from pytest_kafkacheck.audit.configuration import Configuration
 from tests.support.replication.model import Partition
@@ -172,6 +172,46 @@ def _rolling(c: Configuration, order: tuple[int, ...]) -> Iterator[Seen]:
     yield from _crash(c, order, cleanly=True)
 
 
+def _moved(c: Configuration, order: tuple[int, ...]) -> Iterator[Seen]:
+    """Another replica leads while it may lack the last record."""
+    partition = _begin(c)
+    for replica in partition.replicas:
+        replica.fetches = False
+    partition.send("not replicated")
+    for replica in partition.replicas:
+        replica.fetches = True
+    if c.acks == 0:
+        partition.acknowledged.append("in the socket")
+    if order:
+        partition.leader = order[0]
+    refused = not partition.send("meanwhile")
+    partition.rejoin()
+    yield Seen(bool(partition.lost()), refused)
+
+
+def _two_killed(c: Configuration, order: tuple[int, ...]) -> Iterator[Seen]:
+    """The controller notices one before the other, or both at once, and they return in either order."""
+    down = [0, *order[:1]]
+    for returns, noticed, at_once in product(permutations(down), permutations(down), (False, True)):
+        partition = _begin(c)
+        for replica in partition.replicas:
+            replica.fetches = False
+        partition.send("not replicated")
+        if c.acks == 0:
+            partition.acknowledged.append("in the socket")
+        for number in noticed if at_once else ():
+            partition.replicas[number].up = False
+        for number in noticed:
+            partition.down(number)
+        for number in range(c.replication):
+            partition.replicas[number].fetches = True
+        refused = partition.leader is None or not partition.send("meanwhile")
+        for number in returns:
+            partition.returns(number, uncleanly=True)
+        partition.rejoin()
+        yield Seen(bool(partition.lost()), refused)
+
+
 SCRIPTS: dict[str, Callable[[Configuration, tuple[int, ...]], Iterator[Seen]]] = {
     "leader-killed": _crash,
     "leader-isolated": _isolated,
@@ -183,4 +223,6 @@ SCRIPTS: dict[str, Callable[[Configuration, tuple[int, ...]], Iterator[Seen]]] =
     "power-loss": _power_loss,
     "rack-lost": _rack,
     "rolling-restart": _rolling,
+    "leader-moved": _moved,
+    "two-killed": _two_killed,
 }
