@@ -8,12 +8,11 @@ the process that made a topic says whether it is still needed, so a file in the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.registers import RegisterFile
+from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, topics
 from pytest_kafkacheck.cluster.kafka import topics as cluster_topics
 from pytest_kafkacheck.cluster.kafka.topics import reported
@@ -120,31 +119,3 @@ def delete_abandoned(cluster: UsedCluster, register: TopicRegister, *, home: Pat
     if names and (gone := {*found, *(registered - names)}):
         register.deleted(gone)
     return found
-
-
-class TopicRegister:
-    """Of one cluster. Where its file cannot be written or read, nothing is abandoned.
-
-    cluster  its run id.
-    """
-
-    def __init__(self, cluster: str, *, cache: Path | None = None) -> None:
-        self._owner = reaper.labels(cluster)
-        self._file = RegisterFile("topics", cluster, cache=cache)
-
-    def made(self, names: Iterable[str]) -> None:
-        """Called before they are made: a run that is killed in between leaves no topic that is missing here."""
-        self._file.append({"made": sorted(names), "owner": self._owner})
-
-    def deleted(self, names: Iterable[str]) -> None:
-        """Called after they are deleted."""
-        self._file.append({"deleted": sorted(names)})
-
-    def abandoned(self) -> set[str]:
-        """Topics of processes that have ended, and of earlier runs of this one. Call it before `made`."""
-        owners: dict[str, Mapping[str, str]] = {}
-        for row in self._file.rows():
-            owners |= dict.fromkeys(row.get("made", ()), row.get("owner", {}))
-            for name in row.get("deleted", ()):
-                owners.pop(name, None)
-        return {name for name, owner in owners.items() if owner == self._owner or reaper.is_orphaned(owner)}

@@ -18,7 +18,7 @@ from nemesis.faults.oom import oom
 from nemesis.faults.pause import pause
 from nemesis.faults.wipe import wipe
 from pytest_kafkacheck.cluster.docker.attach import AttachedCluster
-from pytest_kafkacheck.cluster.docker.discovery import names_containers
+from pytest_kafkacheck.cluster.docker.given_containers import names_containers
 from pytest_kafkacheck.cluster.docker.plan import Plan
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.discovery import find_ensemble
+from pytest_kafkacheck.cluster.docker.foreign_ensemble import find_ensemble
 from pytest_kafkacheck.cluster.kafka import zookeeper
 from pytest_kafkacheck.cluster.spec.member import ZOOKEEPER, Endpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec

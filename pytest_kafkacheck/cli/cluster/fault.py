@@ -116,7 +116,7 @@ def _leased(client: Any, name: str, event: Event, security: Security | None) -> 
     """The cluster, for this process alone. Raises UsageError where it does not permit the event."""
     from pytest_kafkacheck.cluster.docker import reaper
     from pytest_kafkacheck.cluster.docker.attach import attached, refuse_changes
-    from pytest_kafkacheck.cluster.docker.discovery import names_containers
+    from pytest_kafkacheck.cluster.docker.given_containers import names_containers
     from pytest_kafkacheck.cluster.docker.lease import leased
     from pytest_kafkacheck.cluster.docker.reattach import reattach
 
