@@ -41,12 +41,11 @@ exec java ${KAFKA_HEAP_OPTS:--Xmx256m} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 
 """
 
 
-
 def image(engine: Any, version: str = "4.1.1") -> str:
     """The image; built from the broker image of that release where it is missing."""
     base = image_for(version, engine)
     files = {
-        "Dockerfile": f"FROM {base}\nCOPY entry.sh log4j2.yaml /\nENTRYPOINT [\"bash\", \"/entry.sh\"]\n",
+        "Dockerfile": f'FROM {base}\nCOPY entry.sh log4j2.yaml /\nENTRYPOINT ["bash", "/entry.sh"]\n',
         "entry.sh": ENTRY,
         "log4j2.yaml": LOGGING,
     }
@@ -142,11 +141,15 @@ def project(
 def container(engine: Any, name: str, service: str, number: int = 1) -> str:
     """The id of a service's container."""
     labels = [f"com.docker.compose.project={name}", f"com.docker.compose.service={service}"]
-    found = engine.api.containers(all=True, filters={"label": [*labels, f"com.docker.compose.container-number={number}"]})
+    found = engine.api.containers(
+        all=True, filters={"label": [*labels, f"com.docker.compose.container-number={number}"]}
+    )
     return str(found[0]["Id"])
 
 
-def wait_log(engine: Any, name: str, services: Mapping[str, Any] | tuple[str, ...], text: str = "Kafka Server started") -> None:
+def wait_log(
+    engine: Any, name: str, services: Mapping[str, Any] | tuple[str, ...], text: str = "Kafka Server started"
+) -> None:
     """Until each of the services has written that."""
     for service in services:
         wait_until(
