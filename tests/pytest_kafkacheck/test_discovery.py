@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -173,14 +173,14 @@ ALL = {19091: 1, 19092: 2, 19093: 3}
 
 
 @pytest.fixture
-def find(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def find(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(given_containers, "is_stopped_by_signal", lambda *_: False)
 
     def discovered(containers: list[Container], kafka: Kafka, **options: Any) -> Discovered:
         monkeypatch.setattr(discovery, "ask", kafka.answer)
         return discover(Engine(containers), "compose:shop", **{"limit": 0, **options})
 
-    yield discovered
+    return discovered
 
 
 def nodes() -> list[Container]:

@@ -8,7 +8,7 @@ import json
 import subprocess
 import tarfile
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -148,14 +148,18 @@ def container(engine: Any, name: str, service: str, number: int = 1) -> str:
 
 
 def wait_log(
-    engine: Any, name: str, services: Mapping[str, Any] | tuple[str, ...], text: str = "Kafka Server started"
+    engine: Any, name: str, services: Iterable[str], *, text: str = "Kafka Server started", limit: float = 120
 ) -> None:
-    """Until each of the services has written that."""
+    """Until each of the services has written that. Fails with the end of its log if it ends before."""
     for service in services:
-        wait_until(
-            lambda each=container(engine, name, service): text.encode() in engine.api.logs(each),
-            limit=120,
-        )
+        found = container(engine, name, service)
+
+        def written(of: str = found) -> bool:
+            log = engine.api.logs(of)
+            assert engine.api.inspect_container(of)["State"]["Running"], log[-2000:].decode()
+            return text.encode() in log
+
+        wait_until(written, limit=limit)
 
 
 def state(engine: Any, name: str) -> Callable[[], object]:
