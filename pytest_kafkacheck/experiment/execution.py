@@ -128,6 +128,8 @@ class _Execution:
         with ExitStack() as stack:
             stack.callback(operations.close)
             if self._experiment.cluster.attached is not None:
+                # Nobody removes this cluster with its topics.
+                stack.callback(self._topics.delete_left)
                 # The spec does not say which release somebody else's brokers have.
                 check_release(self._cluster.brokers, workload.least_release, what=type(workload).__name__)
             instances = contained(workload)

@@ -156,6 +156,8 @@ class Harness:
             raise UsageError(f"expected an Experiment, got {experiment!r}")
         events = experiment.schedule.events
         self._source.check(experiment.cluster, events)
+        # A cluster that is in use, or cannot be used, is reported before this host is examined, which takes a minute.
+        self._pool.actual_spec(experiment.cluster, logs=self._directory)
         check_client_commands(experiment.workload)
         check_containers(experiment.workload, events, lambda: self._engine.client)
         self.require_faults(needed_of_engine({event.fault.name for event in events}, experiment.workload))

@@ -8,6 +8,7 @@ the process that made a topic says whether it is still needed, so a file in the 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ from pytest_kafkacheck.experiment.recovery import UsedCluster, wait_agreement
 from workloads.clients.protocol import Log
 from workloads.workload import Topic
 
+log = logging.getLogger(__name__)
+
 READY_LIMIT = 30.0
 """Seconds for topics to appear on all brokers: a cluster that needs longer is not healthy."""
 
@@ -30,6 +33,8 @@ class RunTopics:
     def __init__(self, topics: Sequence[Topic], cluster: UsedCluster, register: TopicRegister) -> None:
         self._topics, self._cluster, self._register = topics, cluster, register
         self.names = [topic.name for topic in topics]
+        self._made: set[str] = set()
+        """Those that may exist."""
 
     @property
     def logs(self) -> list[Log]:
@@ -53,6 +58,7 @@ class RunTopics:
     def create(self) -> None:
         """Raises InfrastructureError when they are not ready in time, UsageError when Kafka refuses one."""
         self._register.made(self.names)
+        self._made.update(self.names)
         for topic in self._topics:
             with reported(self._cluster.brokers, topic.name, "created", self._cluster.kafka.report):
                 cluster_topics.create(
@@ -73,7 +79,21 @@ class RunTopics:
         for name in self.names:
             with reported(self._cluster.brokers, name, "deleted", self._cluster.kafka.report):
                 cluster_topics.delete(self._cluster.brokers, name)
+            self._made.discard(name)
         self._register.deleted(self.names)
+
+    def delete_left(self) -> None:
+        """Delete those of a run that ended early, once no client of it is left that would make them again.
+
+        Never raises: an error ended the run already. What fails here is done when the cluster is next used.
+        """
+        for name in sorted(self._made):
+            try:
+                cluster_topics.delete(self._cluster.brokers, name)
+                self._made.discard(name)
+                self._register.deleted([name])
+            except InfrastructureError as error:
+                log.warning("%s; the next session deletes it", error)
 
 
 def abandoned(

@@ -179,8 +179,7 @@ def directory_of(config: pytest.Config) -> Path:
 def harness_options(config: pytest.Config) -> dict[str, Any]:
     """Arguments of a `Harness` that options and ini settings decide. Raises UsageError for a wrong Spark setting, and
     for settings of clients that cannot be used."""
-    from pytest_kafkacheck.cluster.docker.given_containers import parse_addresses
-    from pytest_kafkacheck.cluster.spec.client_settings import read_client_settings
+    from pytest_kafkacheck.cluster.spec.client_settings import parse_addresses, read_client_settings
     from pytest_kafkacheck.spark import parse_settings
 
     file = config.getoption("kafkacheck_attach_config")

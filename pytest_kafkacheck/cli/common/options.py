@@ -75,7 +75,7 @@ def add_attach_options(parser: argparse.ArgumentParser) -> None:
 
 def attach_options(options: argparse.Namespace) -> dict[str, Any]:
     """The options of `add_attach_options`, as a `Harness` takes them. Raises UsageError."""
-    from pytest_kafkacheck.cluster.docker.given_containers import parse_addresses
+    from pytest_kafkacheck.cluster.spec.client_settings import parse_addresses
 
     security = security_of(options)
     return {

@@ -29,17 +29,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from docker.errors import APIError
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.attach_lease import leases
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.discovery import Discovered, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
-from pytest_kafkacheck.cluster.docker.given_containers import container_ids
 from pytest_kafkacheck.cluster.docker.images import agent_image
-from pytest_kafkacheck.cluster.docker.lease import LeaseHeld, leased
 from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import HOLD, RIGHTS, Plan
@@ -61,9 +59,6 @@ LIST_RULES = """nft list tables inet | while read -r _ _ table; do
   case $table in kafkacheck*) nft list table inet "$table" ;; esac
 done"""
 """Shell command that prints all rules that faults have made."""
-
-MENDING_LIMIT = 90.0
-"""Seconds for a guardian to mend what another session left. It may have to restart nodes."""
 
 LIMIT = 30.0
 """Seconds for each wait when a session begins or ends: for all nodes to be known, for replicas to be in sync."""
@@ -269,35 +264,6 @@ def attached(
             except OSError as error:
                 log.warning("if this session is killed, what it changes in Kafka stays: %s", error)
         yield cluster
-
-
-@contextmanager
-def leases(client: Any, what: str, *, owner: Mapping[str, str], mends: bool) -> Iterator[None]:
-    """Hold the leases of all nodes for the block. Arguments as of `attached`; `owner` is as of `reaper.labels`.
-
-    The key of a lease is the container, because the same cluster can be named in several ways. Raises LeaseHeld.
-    """
-    with ExitStack() as stack:
-        for each in container_ids(client, what):
-            _take_lease(stack, client, each, what=f"the cluster {what}", owner=owner, mends=mends)
-        yield
-
-
-def _take_lease(
-    stack: ExitStack, client: Any, container: str, *, what: str, owner: Mapping[str, str], mends: bool
-) -> None:
-    """Take the lease of one node. While a guardian has it, wait for it."""
-
-    def take() -> None:
-        key = f"attached-{container}"
-        stack.enter_context(leased(client, key, what=what, labels=owner, is_short=mends))
-
-    Retrying(
-        stop=stop_after_delay(MENDING_LIMIT),
-        wait=wait_fixed(0.5),
-        retry=retry_if_exception(lambda error: isinstance(error, LeaseHeld) and error.is_short),
-        reraise=True,
-    )(take)
 
 
 def _restore(cluster: AttachedCluster, *, limit: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,29 +9,10 @@ from typing import Any
 from docker.errors import APIError
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.containers import Container
-from pytest_kafkacheck.cluster.docker.node import is_stopped_by_signal
+from pytest_kafkacheck.cluster.docker.containers import Container, is_stopped_by_signal
 from pytest_kafkacheck.errors import UsageError
-from workloads.clients.connection import Address
-from workloads.clients.security import Security
 
 PROJECT = "com.docker.compose.project"
-
-
-def parse_addresses(text: str, security: Security | None = None) -> dict[int, Address]:
-    """Where this host reaches brokers, by node id, from a text such as "1=10.0.0.5:19092,2=10.0.0.5:19093".
-
-    security  how clients connect to them. Raises UsageError.
-    """
-    found: dict[int, Address] = {}
-    for part in filter(None, map(str.strip, text.split(","))):
-        match = re.fullmatch(r"(\d+)=\[?([^\]=]+)\]?:(\d{1,5})", part)
-        if match is None or not 0 < int(match[3]) < 65536:
-            raise UsageError(
-                f"{part!r}: expected NODE=HOST:PORT,... such as 1=10.0.0.5:19092,2=10.0.0.5:19093"
-            )
-        found[int(match[1])] = Address(match[2], int(match[3]), security)
-    return found
 
 
 def container_ids(client: Any, what: str) -> list[str]:

@@ -19,7 +19,8 @@ from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.attach import DONE, AttachedCluster, attached, leases
+from pytest_kafkacheck.cluster.docker.attach import DONE, AttachedCluster, attached
+from pytest_kafkacheck.cluster.docker.attach_lease import leases
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 from pytest_kafkacheck.cluster.kafka import topics
