@@ -14,6 +14,8 @@ DEFAULTS = {
     "unclean.leader.election.enable": ("false", 5),
     "flush.messages": (str(2**63 - 1), 5),
     "flush.ms": (str(2**63 - 1), 5),
+    "log.flush.interval.messages": (str(2**63 - 1), 5),
+    "default.replication.factor": ("1", 5),
 }
 
 
@@ -33,6 +35,8 @@ class DescribedCluster:
     """In ZooKeeper mode."""
     denied: Collection[str] = ()
     silent: Collection[str] = ()
+    in_sync: Mapping[str, Collection[int]] = field(default_factory=dict)
+    """Members of the ISR by topic, where not all replicas are in it."""
     asked: list[str] = field(default_factory=list)
 
     def send(self, node: int, request: Any) -> Any:
@@ -59,7 +63,14 @@ class DescribedCluster:
                 name=name,
                 error_code=0,
                 is_internal=name in self.internal,
-                partitions=[Answer(replica_nodes=replicas) for replicas in partitions.values()],
+                partitions=[
+                    Answer(
+                        partition_index=number,
+                        replica_nodes=replicas,
+                        isr_nodes=[node for node in replicas if node in self.in_sync.get(name, replicas)],
+                    )
+                    for number, replicas in partitions.items()
+                ],
             )
             for name, partitions in self.topics.items()
         ]
@@ -84,6 +95,7 @@ class DescribedCluster:
             configs = [
                 Answer(name=name, value=settings[name][0], config_source=settings[name][1])
                 for name in each.configuration_keys
+                if name in settings
             ]
             results.append(Answer(error_code=0, resource_name=each.resource_name, configs=configs))
         return Answer(results=results)
