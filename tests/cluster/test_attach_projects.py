@@ -59,8 +59,23 @@ def own_topics(address: Address) -> set[str]:
     return {name for name, _ in metadata_views.metadata(address, None) if not name.startswith("__")}
 
 
-def helpers(engine: Any) -> list[str]:
-    return [run for run in reaper.parts_by_run(engine) if run.startswith(("attach-", "mend-"))]
+def helpers(engine: Any, name: str) -> list[str]:
+    """Containers in the networks of a project's containers, and claims of their leases."""
+    found = engine.api.containers(all=True, filters={"label": f"com.docker.compose.project={name}"})
+    networks = {f"container:{each['Id']}" for each in found}
+    claims = engine.api.volumes(filters={"label": reaper.CLAIM})["Volumes"] or ()
+    return [
+        *(
+            each["Id"]
+            for each in engine.api.containers(all=True)
+            if each["HostConfig"]["NetworkMode"] in networks
+        ),
+        *(
+            each["Name"]
+            for each in claims
+            if any(container["Id"] in each["Labels"][reaper.CLAIM] for container in found)
+        ),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +111,7 @@ def test_dynamic_voters_and_ports_that_differ(engine: Any, shop: str) -> None:
         address = cluster.brokers[1]
         assert own_topics(address) == set(), "the topic of the check is gone"
     assert ids(engine, shop) == before
-    assert helpers(engine) == []
+    assert helpers(engine, shop) == []
 
 
 def test_a_kill_holds_where_the_engine_starts_again_what_ends(engine: Any, shop: str) -> None:
@@ -145,7 +160,7 @@ def test_a_session_that_ends_early_leaves_the_project_as_it_was(
         assert own_topics(cluster.brokers[1]) == set()
         assert cluster.healthy()
     assert ids(engine, shop) == before
-    assert helpers(engine) == []
+    assert helpers(engine, shop) == []
 
 
 def _paused(engine: Any, name: str) -> list[Any]:
