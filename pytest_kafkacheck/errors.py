@@ -10,6 +10,9 @@ from __future__ import annotations
 class KafkacheckError(Exception):
     """Base class of all errors."""
 
+    is_of_cluster = False
+    """Whether it says why the one cluster of the session cannot be used. No line of the test has a part in that."""
+
 
 class UsageError(KafkacheckError, ValueError):
     """A request that makes no sense. Raised before anything is started.

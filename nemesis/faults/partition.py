@@ -100,7 +100,11 @@ class Partition(CutsLinks):
     def cuts(self, context: FaultContext) -> frozenset[Cut]:
         ports = None if self.ports is None else frozenset(self.ports)
         if self.plane is not None:
-            ports = context.cluster.planes[self.plane]
+            ports = context.cluster.planes.get(self.plane)
+            if ports is None:
+                raise LookupError(
+                    f"plane {self.plane!r}: the cluster has no ports for it alone; name the ports instead"
+                )
         return frozenset(Cut(receiver, sender, ports) for receiver, sender in self._pairs(context))
 
     def _pairs(self, context: FaultContext) -> Iterable[tuple[int, int]]:

@@ -17,10 +17,10 @@ from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.experiment.experiment import Experiment
+    from pytest_kafkacheck.experiment.harness import Harness
 
-LASTING = 10
-"""Seconds that the leader is cut off. The other brokers elect a new leader after about 3 s; clients go on writing to
-the old one until it is back."""
+SESSION_TIMEOUT = 3.0
+"""Seconds after which the brokers of a cluster of kafkacheck elect a new leader in place of one that is cut off."""
 
 RATE = 1000
 """Records per second of each producer. At full speed, clients leave two cores too little time for an election: the
@@ -43,8 +43,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.json != "-":
             print(text, flush=True)
 
-    losing, keeping = experiments()
     with Harness(options.dir, say=say, show=show, **harness_options(options)) as harness:
+        losing, keeping = experiments(_session_timeout(harness, options))
         tell(
             "One partition, three replicas. Its leader is cut off from the other brokers, not from its clients.\n"
         )
@@ -68,13 +68,31 @@ def _run(options: argparse.Namespace) -> int:
     return AS_EXPECTED
 
 
-def experiments() -> tuple[Experiment, Experiment]:
-    """One that loses acknowledged writes, and one that keeps them."""
+def _session_timeout(harness: Harness, options: argparse.Namespace) -> float:
+    """Seconds, of the cluster that the demo uses. Attaches to it, if it is somebody else's."""
+    from pytest_kafkacheck.cluster.docker.attach import AttachedCluster
+    from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+
+    if options.attach is None:
+        return SESSION_TIMEOUT
+    with harness.cluster(ClusterSpec(), logs=options.dir) as cluster:
+        return cluster.session_timeout if isinstance(cluster, AttachedCluster) else SESSION_TIMEOUT
+
+
+def isolation_seconds(session_timeout: float) -> float:
+    """How long the leader is cut off: until a new one is elected, and as long again, in which clients go on writing
+    to the old one. An election takes some seconds more if the old leader was the active controller, too.
+    """
+    return 2 * session_timeout + 4
+
+
+def experiments(session_timeout: float = SESSION_TIMEOUT) -> tuple[Experiment, Experiment]:
+    """One that loses acknowledged writes, and one that keeps them. `session_timeout`: of the brokers, in seconds."""
     from nemesis.faults.isolate import isolate
     from pytest_kafkacheck.experiment.experiment import Experiment
     from workloads.append_log import AppendLog
 
-    fault = isolate("leader", at=3, lasting=LASTING)
+    fault = isolate("leader", at=3, lasting=isolation_seconds(session_timeout))
     losing = Experiment(
         name="demo-acks-1",
         workload=AppendLog(acks=1, partitions=1, rate=RATE, topic_config={"min.insync.replicas": 1}),

@@ -20,6 +20,7 @@ from nemesis.tasks import in_thread
 from nemesis.topology import Aliases
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 from pytest_kafkacheck.cluster.kafka.served_cluster import check_follower_reads, check_release
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.applications.containers import (
@@ -37,7 +38,7 @@ from pytest_kafkacheck.experiment.recovery import Ends, UsedCluster, log_ends, r
 from pytest_kafkacheck.experiment.replicas import compare_replicas
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.run_status import RunStatus
-from pytest_kafkacheck.experiment.run_topics import RunTopics, TopicRegister, delete_abandoned
+from pytest_kafkacheck.experiment.run_topics import RunTopics, delete_abandoned
 from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted
@@ -112,7 +113,7 @@ class _Execution:
         self._experiment, self._cluster = experiment, cluster
         self._run, self._home, self._say, self._stop = run, home, say, stop
         self._status = RunStatus(experiment, show)
-        self._register = TopicRegister(cluster.run)
+        self._register = TopicRegister(cluster.registered_as)
         self._topics = RunTopics(experiment.workload.topics(run), cluster, self._register)
         self._main_topic = experiment.workload.main_topic(run)
         self._operations = OperationLog(RunDirectory(home).history, run, HARNESS)
@@ -127,6 +128,8 @@ class _Execution:
         with ExitStack() as stack:
             stack.callback(operations.close)
             if self._experiment.cluster.attached is not None:
+                # Nobody removes this cluster with its topics.
+                stack.callback(self._topics.delete_left)
                 # The spec does not say which release somebody else's brokers have.
                 check_release(self._cluster.brokers, workload.least_release, what=type(workload).__name__)
             instances = contained(workload)

@@ -38,6 +38,7 @@ from pytest_kafkacheck.spark import Spark
 from pytest_kafkacheck.termination import is_interrupted
 from workloads.clients.command.library import introduce
 from workloads.clients.command.process import ClientFailure
+from workloads.clients.connection import Address
 from workloads.clients.library import is_command
 from workloads.clients.security import Security
 from workloads.declaration import Declaration
@@ -60,6 +61,8 @@ class Harness:
     reuse       take over a kept cluster of equal spec instead of starting one.
     attach      a cluster that somebody else runs, see `attached`: every experiment uses it, whatever its spec.
     security    how clients connect to the attached cluster; None for plain text.
+    attach_map  where this host reaches its brokers, by node id; None: where they advertise themselves.
+    attach_wait  seconds for each wait when attaching begins and ends; default: 30.
     shared      share clusters with the other workers of an xdist session. Does not go with fresh and reuse. The
                 session's controller keeps or removes the clusters.
     master      Spark's master URL.
@@ -84,6 +87,8 @@ class Harness:
         reuse: bool = False,
         attach: str | None = None,
         security: Security | None = None,
+        attach_map: Mapping[int, Address] | None = None,
+        attach_wait: float | None = None,
         shared: SharedSession | None = None,
         master: str = "local[*]",
         spark_conf: Mapping[str, str] | None = None,
@@ -93,7 +98,15 @@ class Harness:
         self._say, self._show = say, show
         self._engine = EngineConnection()
         self._source = choose_source(
-            self._engine, say, fresh=fresh, reuse=reuse, attach=attach, security=security, shared=shared
+            self._engine,
+            say,
+            fresh=fresh,
+            reuse=reuse,
+            attach=attach,
+            security=security,
+            addresses=attach_map,
+            wait=attach_wait,
+            shared=shared,
         )
         self._pool = ClusterPool(self._source, keep=keep)
         self._spark = Spark(master=master, conf=spark_conf, plain=plain_spark)
@@ -143,6 +156,8 @@ class Harness:
             raise UsageError(f"expected an Experiment, got {experiment!r}")
         events = experiment.schedule.events
         self._source.check(experiment.cluster, events)
+        # A cluster that is in use, or cannot be used, is reported before this host is examined, which takes a minute.
+        self._pool.actual_spec(experiment.cluster, logs=self._directory)
         check_client_commands(experiment.workload)
         check_containers(experiment.workload, events, lambda: self._engine.client)
         self.require_faults(needed_of_engine({event.fault.name for event in events}, experiment.workload))

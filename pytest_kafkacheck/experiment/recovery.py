@@ -132,6 +132,11 @@ class UsedCluster(Protocol):
         ...
 
     @property
+    def registered_as(self) -> str:
+        """The name under which this host remembers topics of runs on it, see `registers.TopicRegister`."""
+        ...
+
+    @property
     def brokers(self) -> Mapping[int, Address]:
         """Where clients on this host reach each broker."""
         ...

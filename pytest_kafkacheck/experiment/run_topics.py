@@ -8,12 +8,12 @@ the process that made a topic says whether it is still needed, so a file in the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.registers import RegisterFile
+from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, topics
 from pytest_kafkacheck.cluster.kafka import topics as cluster_topics
 from pytest_kafkacheck.cluster.kafka.topics import reported
@@ -23,6 +23,8 @@ from pytest_kafkacheck.experiment.recovery import UsedCluster, wait_agreement
 from workloads.clients.protocol import Log
 from workloads.workload import Topic
 
+log = logging.getLogger(__name__)
+
 READY_LIMIT = 30.0
 """Seconds for topics to appear on all brokers: a cluster that needs longer is not healthy."""
 
@@ -31,6 +33,8 @@ class RunTopics:
     def __init__(self, topics: Sequence[Topic], cluster: UsedCluster, register: TopicRegister) -> None:
         self._topics, self._cluster, self._register = topics, cluster, register
         self.names = [topic.name for topic in topics]
+        self._made: set[str] = set()
+        """Those that may exist."""
 
     @property
     def logs(self) -> list[Log]:
@@ -54,6 +58,7 @@ class RunTopics:
     def create(self) -> None:
         """Raises InfrastructureError when they are not ready in time, UsageError when Kafka refuses one."""
         self._register.made(self.names)
+        self._made.update(self.names)
         for topic in self._topics:
             with reported(self._cluster.brokers, topic.name, "created", self._cluster.kafka.report):
                 cluster_topics.create(
@@ -74,7 +79,21 @@ class RunTopics:
         for name in self.names:
             with reported(self._cluster.brokers, name, "deleted", self._cluster.kafka.report):
                 cluster_topics.delete(self._cluster.brokers, name)
+            self._made.discard(name)
         self._register.deleted(self.names)
+
+    def delete_left(self) -> None:
+        """Delete those of a run that ended early, once no client of it is left that would make them again.
+
+        Never raises: an error ended the run already. What fails here is done when the cluster is next used.
+        """
+        for name in sorted(self._made):
+            try:
+                cluster_topics.delete(self._cluster.brokers, name)
+                self._made.discard(name)
+                self._register.deleted([name])
+            except InfrastructureError as error:
+                log.warning("%s; the next session deletes it", error)
 
 
 def abandoned(
@@ -120,31 +139,3 @@ def delete_abandoned(cluster: UsedCluster, register: TopicRegister, *, home: Pat
     if names and (gone := {*found, *(registered - names)}):
         register.deleted(gone)
     return found
-
-
-class TopicRegister:
-    """Of one cluster. Where its file cannot be written or read, nothing is abandoned.
-
-    cluster  its run id.
-    """
-
-    def __init__(self, cluster: str, *, cache: Path | None = None) -> None:
-        self._owner = reaper.labels(cluster)
-        self._file = RegisterFile("topics", cluster, cache=cache)
-
-    def made(self, names: Iterable[str]) -> None:
-        """Called before they are made: a run that is killed in between leaves no topic that is missing here."""
-        self._file.append({"made": sorted(names), "owner": self._owner})
-
-    def deleted(self, names: Iterable[str]) -> None:
-        """Called after they are deleted."""
-        self._file.append({"deleted": sorted(names)})
-
-    def abandoned(self) -> set[str]:
-        """Topics of processes that have ended, and of earlier runs of this one. Call it before `made`."""
-        owners: dict[str, Mapping[str, str]] = {}
-        for row in self._file.rows():
-            owners |= dict.fromkeys(row.get("made", ()), row.get("owner", {}))
-            for name in row.get("deleted", ()):
-                owners.pop(name, None)
-        return {name for name, owner in owners.items() if owner == self._owner or reaper.is_orphaned(owner)}

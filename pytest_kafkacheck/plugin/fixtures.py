@@ -34,6 +34,10 @@ def _kafkacheck_harness(
     from pytest_kafkacheck.guard import check_siblings
 
     check_siblings()
+    shared = shared_session(pytestconfig, tmp_path_factory.getbasetemp().parent)
+    if attach := pytestconfig.getoption("kafkacheck_attach"):
+        with skipped_where_impossible():
+            _require_free(attach, session=None if shared is None else shared.owner)
     with warnings.catch_warnings():
         # kafka-python 3.0.12 warns at import on Python 3.11, which must not fail a project that runs with -W error.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -42,7 +46,7 @@ def _kafkacheck_harness(
     harness = Harness(
         directory_of(pytestconfig),
         say=progress(pytestconfig),
-        shared=shared_session(pytestconfig, tmp_path_factory.getbasetemp().parent),
+        shared=shared,
         **harness_options(pytestconfig),
     )
     # A second Ctrl-C can end the teardown of this fixture early.
@@ -52,6 +56,22 @@ def _kafkacheck_harness(
     if harness.kept:
         announce_kept(pytestconfig, harness.kept)
         report_kept(pytestconfig, harness.kept)
+
+
+def _require_free(attach: str, *, session: int | None) -> None:
+    """Raises an error of the session's cluster while another session has it, before what takes long is loaded."""
+    from contextlib import closing
+
+    from pytest_kafkacheck.cluster.docker.attach_lease import require_free
+    from pytest_kafkacheck.cluster.docker.engine import connect
+    from pytest_kafkacheck.errors import KafkacheckError
+
+    try:
+        with closing(connect()) as client:
+            require_free(client, attach, session=session)
+    except KafkacheckError as error:
+        error.is_of_cluster = True
+        raise
 
 
 @pytest.fixture(scope=lambda fixture_name, config: scope_of(config))  # noqa: ARG005

@@ -54,6 +54,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--command-config",
     )
     group.addoption(
+        "--kafkacheck-attach-map",
+        metavar="NODE=HOST:PORT,...",
+        help="Where this host reaches the brokers of a running cluster, such as behind a proxy or NAT",
+    )
+    group.addoption(
+        "--kafkacheck-attach-wait",
+        metavar="SECONDS",
+        type=float,
+        help="Limit of each wait for a running cluster, at the begin and the end. Default: 30",
+    )
+    group.addoption(
         "--kafkacheck-share",
         choices=("worker", "all"),
         help="With xdist: a cluster per worker, or one that all workers share. Default: ini kafkacheck_share, else "
@@ -136,9 +147,11 @@ def check_options(config: pytest.Config) -> None:
         raise pytest.UsageError(f"ini kafkacheck_scope={scope!r}: expected one of {', '.join(SCOPES)}")
     if (times := config.getoption("kafkacheck_repeat")) is not None and times < 1:
         raise pytest.UsageError(f"--kafkacheck-repeat {times}: expected 1 or more")
-    if config.getoption("kafkacheck_attach_config") and not config.getoption("kafkacheck_attach"):
+    for option in ("config", "map", "wait"):
+        if config.getoption(f"kafkacheck_attach_{option}") is None or config.getoption("kafkacheck_attach"):
+            continue
         raise pytest.UsageError(
-            "--kafkacheck-attach-config is for a cluster that somebody else runs: name it with --kafkacheck-attach"
+            f"--kafkacheck-attach-{option} is for a cluster that somebody else runs: name it with --kafkacheck-attach"
         )
     if share == "all" and getattr(config.option, "dist", "no") != "no":
         for option in ("fresh", "reuse"):
@@ -166,16 +179,19 @@ def directory_of(config: pytest.Config) -> Path:
 def harness_options(config: pytest.Config) -> dict[str, Any]:
     """Arguments of a `Harness` that options and ini settings decide. Raises UsageError for a wrong Spark setting, and
     for settings of clients that cannot be used."""
-    from pytest_kafkacheck.cluster.spec.client_settings import read_client_settings
+    from pytest_kafkacheck.cluster.spec.client_settings import parse_addresses, read_client_settings
     from pytest_kafkacheck.spark import parse_settings
 
     file = config.getoption("kafkacheck_attach_config")
+    security = read_client_settings(config.invocation_params.dir / file) if file else None
     return {
         "fresh": config.getoption("kafkacheck_fresh"),
         "keep": config.getoption("kafkacheck_keep") or "never",
         "reuse": config.getoption("kafkacheck_reuse"),
         "attach": config.getoption("kafkacheck_attach"),
-        "security": read_client_settings(config.invocation_params.dir / file) if file else None,
+        "security": security,
+        "attach_map": parse_addresses(config.getoption("kafkacheck_attach_map") or "", security),
+        "attach_wait": config.getoption("kafkacheck_attach_wait"),
         "master": _either(config, "spark_master"),
         "spark_conf": parse_settings(
             [*config.getini("kafkacheck_spark_conf"), *config.getoption("kafkacheck_spark_conf")]

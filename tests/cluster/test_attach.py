@@ -147,7 +147,7 @@ def test_containers_without_a_cluster_are_refused_with_what_was_tried(engine: An
         "compose:absent": f"running projects: .*{project}",
         "kubernetes:x": "expected compose:PROJECT",
         "no-such-container": "there is no container 'no-such-container'",
-        f"{project}_kafka1_1": "broker 2 at 127.0.0.1:19093.*not a published port",
+        f"{project}_kafka1_1": "has broker 2 at 127.0.0.1:19093, broker 3.*none of the given containers runs it",
         ",": "expected compose:PROJECT",
     }.items():
         with pytest.raises(UsageError, match=message), attached(engine, what):

@@ -147,7 +147,7 @@ def test_a_fault_from_the_command_line_leaves_the_containers_as_their_owner_set_
     assert settings() == before
     assert before["CpuQuota"] == 150_000
     assert cli.main(["cluster", "fault", orders, "pause", "7", "--lasting", "1", *config]) == cli.USAGE
-    assert "names broker 8 at" in capsys.readouterr().err, "it is one container of two"
+    assert "the cluster has broker 8 at" in capsys.readouterr().err, "it is one container of two"
 
 
 def test_the_helper_of_a_clock_has_an_owner(

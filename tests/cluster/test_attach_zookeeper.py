@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pytest_kafkacheck import delete_controller, pause
-from pytest_kafkacheck.cluster.docker import discovery
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.given_containers import container_ids
 from pytest_kafkacheck.cluster.kafka import topics, zookeeper
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from tests.support.compose_project import NEEDS_COMPOSE, composed
@@ -144,7 +144,7 @@ def test_what_a_killed_session_did_is_undone(engine: Any, project: str) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         # The guardian has the cluster as soon as it lets nodes run.
-        containers = discovery.container_ids(engine, project)
+        containers = container_ids(engine, project)
         assert len(containers) == 4
 
         def all_run() -> bool:

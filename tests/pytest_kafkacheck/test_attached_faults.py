@@ -18,7 +18,9 @@ from nemesis.faults.oom import oom
 from nemesis.faults.pause import pause
 from nemesis.faults.wipe import wipe
 from pytest_kafkacheck.cluster.docker.attach import AttachedCluster
-from pytest_kafkacheck.cluster.docker.discovery import names_containers
+from pytest_kafkacheck.cluster.docker.discovery import Discovered
+from pytest_kafkacheck.cluster.docker.foreign_ensemble import ForeignEnsemble
+from pytest_kafkacheck.cluster.docker.given_containers import names_containers
 from pytest_kafkacheck.cluster.docker.plan import Plan
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -38,7 +40,17 @@ def shop() -> AttachedCluster:
     """It has no nodes: nothing of it may be used before an event is refused."""
     spec = ClusterSpec(attached={1: "combined"})
     plan = Plan(run="attach-1", spec=spec, image="", owner={}, cluster_id="")
-    return AttachedCluster(None, plan, {}, ports={})
+    found = Discovered(
+        cluster_id="",
+        brokers={},
+        controllers={},
+        addresses={},
+        voters=frozenset({1}),
+        ports={},
+        session_timeout=9,
+        ensemble=ForeignEnsemble(),
+    )
+    return AttachedCluster(None, plan, {}, found=found)
 
 
 @pytest.mark.parametrize(

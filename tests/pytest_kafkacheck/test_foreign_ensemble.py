@@ -7,15 +7,25 @@ from typing import Any
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.discovery import find_ensemble
+from pytest_kafkacheck.cluster.docker.foreign_ensemble import find_ensemble
 from pytest_kafkacheck.cluster.kafka import zookeeper
 from pytest_kafkacheck.cluster.spec.member import ZOOKEEPER, Endpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.connection import Address, Ensemble
 
-LOCAL = SimpleNamespace(api=SimpleNamespace(base_url="http+docker://localhost"))
-REMOTE = SimpleNamespace(api=SimpleNamespace(base_url="https://engine.example:2376"))
+MAIN = "java -cp /opt/* org.apache.zookeeper.server.quorum.QuorumPeerMain zoo.cfg"
+
+
+def engine(url: str) -> Any:
+    def top(name: str, **_: object) -> dict[str, Any]:
+        return {"Processes": [["1", "java -cp /opt/* kafka.Kafka x" if name == "kafka" else MAIN]]}
+
+    return SimpleNamespace(api=SimpleNamespace(base_url=url, top=top))
+
+
+LOCAL = engine("http+docker://localhost")
+REMOTE = engine("https://engine.example:2376")
 
 
 def container(name: str, ports: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -42,6 +52,8 @@ def test_each_server_is_the_container_of_that_name() -> None:
 def test_a_server_without_a_container_is_named() -> None:
     with pytest.raises(UsageError, match=r"ZooKeeper node zk9:2181 is in the brokers.*has the name 'zk9'"):
         find_ensemble(LOCAL, CONTAINERS, "zk1:2181,zk9:2181", taken={1})
+    with pytest.raises(UsageError, match=r"kafka \(shop-kafka-1\) runs no ZooKeeper"):
+        find_ensemble(LOCAL, CONTAINERS, "zk1:2181,kafka:2181", taken={1})
 
 
 def test_a_server_in_a_remote_engine_has_to_be_published() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.registers import RegisterFile
-from pytest_kafkacheck.experiment.run_topics import TopicRegister, abandoned
+from pytest_kafkacheck.cluster.docker.registers import RegisterFile, TopicRegister
+from pytest_kafkacheck.experiment.run_topics import abandoned
 
 CHILD = """
 import sys
 from pathlib import Path
-from pytest_kafkacheck.experiment.run_topics import TopicRegister
+from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 register = TopicRegister("c1", cache=Path(sys.argv[1]))
 register.made(["log-1", "log-2", "log-3"])
 register.deleted(["log-2"])

@@ -14,6 +14,8 @@ DEFAULTS = {
     "unclean.leader.election.enable": ("false", 5),
     "flush.messages": (str(2**63 - 1), 5),
     "flush.ms": (str(2**63 - 1), 5),
+    "log.flush.interval.messages": (str(2**63 - 1), 5),
+    "default.replication.factor": ("1", 5),
 }
 
 

@@ -18,6 +18,7 @@ from pytest_kafkacheck.audit.live.brokers import (
     Cluster,
     Described,
     any_of,
+    describe_broker,
     describe_topics,
     no_answer,
     refusal,
@@ -56,7 +57,7 @@ class ReadTopic:
 
 
 def read_topics(cluster: Cluster, send: AskNode, pattern: str) -> tuple[list[ReadTopic], list[Problem]]:
-    """Topics whose name matches the pattern, such as "orders*", and all internal ones.
+    """Topics whose name matches the pattern, such as "orders*", and all internal ones; a new one where there is none.
 
     Raises UsageError that names topics where none matches, OSError when no broker answers.
     """
@@ -77,13 +78,61 @@ def read_topics(cluster: Cluster, send: AskNode, pattern: str) -> tuple[list[Rea
     ]
     there = [each for each in answer.topics if not each.error_code and each.partitions]
     chosen = [each for each in there if each.is_internal or fnmatchcase(each.name, pattern)]
+    if not there and pattern == "*":
+        topic, refused = _new_topic(cluster, send)
+        return [topic], [*problems, *refused]
     if not any(not each.is_internal for each in chosen) and (pattern != "*" or not chosen):
         raise UsageError(_no_match(pattern, [each.name for each in there if not each.is_internal]))
     found = [_replicas(each, cluster.racks) for each in sorted(chosen, key=lambda each: each.name)]
     described, refused = describe_topics(cluster.nodes, send, [each.name for each in found], SETTINGS)
     for topic in found:
         _settings(topic, described.get(topic.name), cluster)
-    return found, [*problems, *refused]
+    out_of_sync = [problem for each in chosen if (problem := _out_of_sync(each)) is not None]
+    return found, [*problems, *out_of_sync, *refused]
+
+
+OF_BROKER = {
+    "log.flush.interval.messages": FLUSH_MESSAGES,
+    "log.flush.interval.ms": FLUSH_MS,
+    MIN_ISR: MIN_ISR,
+    UNCLEAN: UNCLEAN,
+}
+"""Settings of brokers that are the defaults of new topics, and what topics call them."""
+
+REPLICATION = "default.replication.factor"
+
+
+def _new_topic(cluster: Cluster, send: AskNode) -> tuple[ReadTopic, list[Problem]]:
+    """What a topic gets that says nothing of its own. Raises UsageError where the brokers do not say it."""
+    described, problems = describe_broker(cluster.nodes[0], send, [*OF_BROKER, REPLICATION])
+    if REPLICATION not in described:
+        why = "; ".join(each.missing for each in problems)
+        raise UsageError(
+            f"this user sees no topic, and the brokers' defaults cannot be read either ({why}); allow Describe on "
+            f"topics, or DescribeConfigs on the cluster, to this user"
+        )
+    topic = ReadTopic("a new one, with the brokers' defaults", internal=False, partitions=0)
+    topic.put("replication", int(described[REPLICATION].value), described[REPLICATION].origin)
+    _settings(
+        topic, {OF_BROKER[name]: each for name, each in described.items() if name in OF_BROKER}, cluster
+    )
+    return topic, problems
+
+
+def _out_of_sync(described: Any) -> Problem | None:
+    """Replicas that are no copy at the moment: what the settings keep does not hold for them."""
+    short = [each for each in described.partitions if set(each.isr_nodes) != set(each.replica_nodes)]
+    if not short:
+        return None
+    first = min(short, key=lambda each: each.partition_index)
+    more = f", and {len(short) - 1} more" if len(short) > 1 else ""
+    return Problem(
+        tried=f"Metadata of topic {described.name}",
+        missing=f"partition {first.partition_index} has the ISR {sorted(first.isr_nodes)} of "
+        f"{sorted(first.replica_nodes)}{more}: the other replicas would lose what it has acknowledged",
+        remedy="see in the brokers' logs why they do not follow; brokers may advertise to each other what they do "
+        "not reach",
+    )
 
 
 def _replicas(described: Any, racks: Mapping[int, str]) -> ReadTopic:
@@ -147,7 +196,10 @@ def alike(topics: Iterable[ReadTopic]) -> list[list[ReadTopic]]:
 
 def _no_match(pattern: str, names: list[str]) -> str:
     if not names:
-        return f"--topic {pattern}: this user sees no topic; it needs Describe on those to audit"
+        return (
+            f"--topic {pattern}: this user sees no topic; leave --topic out to audit the brokers' defaults, or allow "
+            f"Describe on those to audit"
+        )
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"--topic {pattern}: matches none of {', '.join(sorted(names)[:SHOWN])}{more}"
 

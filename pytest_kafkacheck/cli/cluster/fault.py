@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.cli.command import Command
-from pytest_kafkacheck.cli.common.options import add_security_option, security_of
+from pytest_kafkacheck.cli.common.options import add_attach_options, attach_options
 from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -18,7 +18,6 @@ from pytest_kafkacheck.errors import UsageError
 if TYPE_CHECKING:
     from nemesis.event import Event
     from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-    from workloads.clients.security import Security
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +42,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="an option of the fault, such as cores=0.1",
     )
-    add_security_option(parser)
+    add_attach_options(parser)
     add_json_option(parser, "what the fault hit, and its proof,")
 
 
@@ -54,13 +53,13 @@ def _run(options: argparse.Namespace) -> int:
 
     event = parse_event(options.fault, options.target, options.option, options.lasting)
     check_json(options.json)
-    security = security_of(options)
+    given = attach_options(options)
 
     def tell(line: str) -> None:
         if options.json != "-":
             print(f"  {line}", flush=True)
 
-    with closing(connect()) as client, _leased(client, options.name, event, security) as cluster:
+    with closing(connect()) as client, _leased(client, options.name, event, given) as cluster:
         cluster.require_faults = partial(require_capabilities, client)
         with cluster.fault(event) as fault:
             nodes = ", ".join(map(str, fault.nodes)) or "none"
@@ -112,22 +111,29 @@ def _value(text: str) -> Any:
 
 
 @contextmanager
-def _leased(client: Any, name: str, event: Event, security: Security | None) -> Iterator[DockerCluster]:
-    """The cluster, for this process alone. Raises UsageError where it does not permit the event."""
+def _leased(client: Any, name: str, event: Event, given: Mapping[str, Any]) -> Iterator[DockerCluster]:
+    """The cluster, for this process alone. Raises UsageError where it does not permit the event.
+
+    given  as of `attach_options`, for a cluster that somebody else runs.
+    """
     from pytest_kafkacheck.cluster.docker import reaper
-    from pytest_kafkacheck.cluster.docker.attach import attached, refuse_changes
-    from pytest_kafkacheck.cluster.docker.discovery import names_containers
+    from pytest_kafkacheck.cluster.docker.attach import LIMIT, attached, refuse_changes
+    from pytest_kafkacheck.cluster.docker.given_containers import names_containers
     from pytest_kafkacheck.cluster.docker.lease import leased
     from pytest_kafkacheck.cluster.docker.reattach import reattach
 
     if names_containers(client, name):
         refuse_changes([event])  # before its sidecars start
-        with attached(client, name, security=security) as theirs:
+        limit = LIMIT if given["attach_wait"] is None else given["attach_wait"]
+        with attached(
+            client, name, security=given["security"], addresses=given["attach_map"], limit=limit
+        ) as theirs:
             yield theirs
         return
-    if security is not None:
+    if any(given.values()):
         raise UsageError(
-            f"--command-config: kafkacheck itself knows how to connect to its cluster {name}; leave it out"
+            f"--command-config, --attach-map, --attach-wait: kafkacheck itself knows how to reach "
+            f"its cluster {name}; leave them out"
         )
     cluster = reattach(client, name)
     with leased(client, name, what=f"cluster {name}", labels=reaper.labels(name)), closing(cluster):

@@ -52,8 +52,37 @@ def add_harness_options(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         help="use a running cluster: compose:PROJECT, or names of containers, separated by commas",
     )
-    add_security_option(parser)
+    add_attach_options(parser)
     add_directory_option(parser)
+
+
+def add_attach_options(parser: argparse.ArgumentParser) -> None:
+    """How to reach a cluster that somebody else runs."""
+    add_security_option(parser)
+    parser.add_argument(
+        "--attach-map",
+        metavar="NODE=HOST:PORT,...",
+        default="",
+        help="where this host reaches the brokers of a running cluster, such as behind a proxy or NAT",
+    )
+    parser.add_argument(
+        "--attach-wait",
+        metavar="SECONDS",
+        type=float,
+        help="limit of each wait for a running cluster, at the begin and the end; default: 30",
+    )
+
+
+def attach_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_attach_options`, as a `Harness` takes them. Raises UsageError."""
+    from pytest_kafkacheck.cluster.spec.client_settings import parse_addresses
+
+    security = security_of(options)
+    return {
+        "security": security,
+        "attach_map": parse_addresses(options.attach_map, security),
+        "attach_wait": options.attach_wait,
+    }
 
 
 def add_security_option(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +132,7 @@ def spark_of(options: argparse.Namespace, *, warmed: bool = True) -> Spark:
 
 def harness_options(options: argparse.Namespace) -> dict[str, Any]:
     """Arguments of a `Harness` from the options of both functions above, except its directory."""
-    return {**spark_options(options), "attach": options.attach, "security": security_of(options)}
+    return {**spark_options(options), "attach": options.attach, **attach_options(options)}
 
 
 RUN_HELP = "the run's folder, its id or the beginning of one, latest, or latest~1 for the one before"

@@ -29,25 +29,27 @@ from pathlib import Path
 from typing import IO, Any
 
 from docker.errors import APIError
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.agent import Agent
+from pytest_kafkacheck.cluster.docker.attach_lease import leases
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.discovery import container_ids, discover
+from pytest_kafkacheck.cluster.docker.discovery import Discovered, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import agent_image
-from pytest_kafkacheck.cluster.docker.lease import LeaseHeld, leased
 from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import HOLD, RIGHTS, Plan
+from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 from pytest_kafkacheck.cluster.docker.repair import mend_leftovers, resume
 from pytest_kafkacheck.cluster.kafka.dynamic import Snapshot, snapshot
+from pytest_kafkacheck.cluster.kafka.replication import wait_replicating
 from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, ZOOKEEPER, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.termination import is_interrupted
 from workloads.clients.connection import Address, Ensemble
 from workloads.clients.security import Security
 
@@ -58,11 +60,8 @@ LIST_RULES = """nft list tables inet | while read -r _ _ table; do
 done"""
 """Shell command that prints all rules that faults have made."""
 
-MENDING_LIMIT = 90.0
-"""Seconds for a guardian to mend what another session left. It may have to restart nodes."""
-
 LIMIT = 30.0
-"""Seconds for the cluster to settle when a session begins or ends."""
+"""Seconds for each wait when a session begins or ends: for all nodes to be known, for replicas to be in sync."""
 
 
 class AttachedNode(DockerNode):
@@ -159,8 +158,7 @@ class AttachedNode(DockerNode):
 class AttachedCluster(DockerCluster):
     """`spec` contains the node roles that Kafka reported. Version, settings and image are not known.
 
-    ports  see `planes`.
-    root   the path of the brokers' data in ZooKeeper; "" for none.
+    found  what attaching has found.
     """
 
     def __init__(
@@ -169,23 +167,35 @@ class AttachedCluster(DockerCluster):
         plan: Plan,
         nodes: Mapping[int, DockerNode],
         *,
-        ports: Mapping[str, frozenset[int]],
-        root: str = "",
+        found: Discovered,
     ) -> None:
         super().__init__(client, plan, nodes, membership=DockerMembership)
-        self._ports = ports
-        self._root = root
+        self._found = found
 
     @property
     def ensemble(self) -> Ensemble:
-        return Ensemble(tuple(self.zookeepers.values()), self._root)
+        return Ensemble(tuple(self.zookeepers.values()), self._found.ensemble.root)
+
+    @property
+    def registered_as(self) -> str:
+        # Its run id is new in each session.
+        return registered_as(self._found.cluster_id)
+
+    @property
+    def session_timeout(self) -> float:
+        return self._found.session_timeout
 
     def refuse(self, events: Iterable[Event]) -> None:
         refuse_changes(events)
 
     @property
     def planes(self) -> Mapping[str, frozenset[int]]:
-        return self._ports
+        return self._found.planes
+
+
+def registered_as(cluster_id: str) -> str:
+    """The name under which this host remembers topics of runs on an attached cluster."""
+    return f"attached-{cluster_id}"
 
 
 @contextmanager
@@ -194,19 +204,24 @@ def attached(
     what: str,
     *,
     security: Security | None = None,
+    addresses: Mapping[int, Address] | None = None,
+    limit: float = LIMIT,
     session: int | None = None,
     mends: bool = False,
 ) -> Iterator[AttachedCluster]:
     """The cluster of a compose project (``compose:NAME``) or of containers (names or ids separated by commas).
 
     security  how clients on this host connect to the brokers; None for plain text.
+    addresses  where this host reaches brokers, by node id; None: where they advertise themselves.
+    limit     seconds for each wait, see `LIMIT`.
     session   process id of the session that has the cluster for itself; its workers share it. Default: this process.
     mends     this is a guardian that mends what a killed session left. Other sessions wait for it.
 
     While the block runs, each node has a sidecar. At the end all nodes are healed, thawed and started, and the
     sidecars are removed. Nothing that the user made is removed. Raises LeaseHeld when another session uses the
     cluster, UsageError when the containers are not a Kafka cluster that this host can reach, InfrastructureError when
-    the cluster does not settle in time, or has queues for packets that kafkacheck did not make.
+    the cluster does not settle in time, when a replica does not follow its leader, or where there are queues for
+    packets that kafkacheck did not make.
     """
     require_image(client, agent_image())
     run = f"attach-{secrets.token_hex(4)}"
@@ -216,12 +231,14 @@ def attached(
         # answer.
         stack.enter_context(leases(client, what, owner=reaper.labels(run, pid=session), mends=mends))
         reaper.sweep(client)
-        found = discover(client, what, limit=LIMIT, security=security)
+        found = discover(client, what, limit=limit, security=security, addresses=addresses)
         ids = [str(each["Id"]) for each in found.containers.values()]
-        guardian = None if mends else stack.enter_context(guarded(what, ids, security=security))
+        guardian = (
+            None if mends else stack.enter_context(guarded(what, ids, security=security, addresses=addresses))
+        )
         spec = ClusterSpec(attached={node: found.role(node) for node in found.containers})
         plan = Plan(run=run, spec=spec, image="", owner=reaper.labels(run), cluster_id="")
-        cluster = AttachedCluster(client, plan, {}, ports=found.planes, root=found.ensemble.root)
+        cluster = AttachedCluster(client, plan, {}, found=found)
         stack.callback(cluster.close)
         for node, container in sorted(found.containers.items()):
             member = Member(id=node, role=found.role(node))
@@ -235,9 +252,12 @@ def attached(
                 security={EXTERNAL: security} if security else {},
                 before_start=partial(cluster.wait_startable, member),
             )
-        stack.callback(_restore, cluster)
-        wait_settled(cluster, limit=LIMIT)
+        stack.callback(_restore, cluster, limit=limit)
+        wait_settled(cluster, limit=limit)
         mend_leftovers(cluster)
+        if not mends:
+            register = TopicRegister(cluster.registered_as)
+            wait_replicating(cluster.brokers, limit=limit, made=register.made, deleted=register.deleted)
         if guardian is not None:
             try:
                 guardian.remember(snapshot(cluster.brokers))
@@ -246,42 +266,18 @@ def attached(
         yield cluster
 
 
-@contextmanager
-def leases(client: Any, what: str, *, owner: Mapping[str, str], mends: bool) -> Iterator[None]:
-    """Hold the leases of all nodes for the block. Arguments as of `attached`; `owner` is as of `reaper.labels`.
+def _restore(cluster: AttachedCluster, *, limit: float) -> None:
+    """Thaw and start all nodes, and wait until the cluster has settled, as it had when the session began.
 
-    The key of a lease is the container, because the same cluster can be named in several ways. Raises LeaseHeld.
+    After an interrupt, replicas get in sync by themselves while the user goes on.
     """
-    with ExitStack() as stack:
-        for each in container_ids(client, what):
-            _take_lease(stack, client, each, what=f"the cluster {what}", owner=owner, mends=mends)
-        yield
-
-
-def _take_lease(
-    stack: ExitStack, client: Any, container: str, *, what: str, owner: Mapping[str, str], mends: bool
-) -> None:
-    """Take the lease of one node. While a guardian has it, wait for it."""
-
-    def take() -> None:
-        key = f"attached-{container}"
-        stack.enter_context(leased(client, key, what=what, labels=owner, is_short=mends))
-
-    Retrying(
-        stop=stop_after_delay(MENDING_LIMIT),
-        wait=wait_fixed(0.5),
-        retry=retry_if_exception(lambda error: isinstance(error, LeaseHeld) and error.is_short),
-        reraise=True,
-    )(take)
-
-
-def _restore(cluster: AttachedCluster) -> None:
-    """Thaw and start all nodes, and wait until the cluster has settled, as it had when the session began."""
     for node in cluster.nodes.values():
         with contextlib.suppress(APIError):
             resume(node)
+    if is_interrupted():
+        return
     try:
-        wait_settled(cluster, limit=LIMIT)
+        wait_settled(cluster, limit=limit)
     except (InfrastructureError, APIError, OSError) as error:
         log.warning("the attached cluster has not settled again: %s", error)
 
@@ -310,23 +306,34 @@ ROOT = Path(__file__).resolve().parents[3]
 class Guardian:
     """What a session tells its guardian."""
 
-    def __init__(self, pipe: IO[str], security: Security | None) -> None:
+    def __init__(
+        self, pipe: IO[str], security: Security | None, addresses: Mapping[int, Address] | None
+    ) -> None:
         self._pipe = pipe
         self._security = security
+        self._addresses = addresses or {}
 
     def remember(self, before: Snapshot) -> None:
         """Let it restore this if the session is killed. Raises BrokenPipeError when it has ended."""
         # Everybody on this host can read the arguments of a process, so the password is not one of them.
         security = self._security.to_json() if self._security else None
-        self._pipe.write(json.dumps({"before": before.to_json(), "security": security}) + "\n")
+        addresses = {str(node): list(at[:2]) for node, at in self._addresses.items()}
+        line = {"before": before.to_json(), "security": security, "addresses": addresses}
+        self._pipe.write(json.dumps(line) + "\n")
         self._pipe.flush()
 
 
 @contextmanager
-def guarded(what: str, containers: Iterable[str], *, security: Security | None = None) -> Iterator[Guardian]:
+def guarded(
+    what: str,
+    containers: Iterable[str],
+    *,
+    security: Security | None = None,
+    addresses: Mapping[int, Address] | None = None,
+) -> Iterator[Guardian]:
     """While the block runs, a guardian watches over these containers. It ends with the block.
 
-    what, security  the cluster, and how clients connect, as `attach.attached` takes them.
+    what, security, addresses  the cluster, and how clients connect, as `attach.attached` takes them.
     """
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", PROGRAM, what, json.dumps(list(containers))],
@@ -339,7 +346,7 @@ def guarded(what: str, containers: Iterable[str], *, security: Security | None =
     )
     assert process.stdin is not None
     try:
-        yield Guardian(process.stdin, security)
+        yield Guardian(process.stdin, security, addresses)
     finally:
         with suppress(BrokenPipeError):
             process.stdin.write(DONE)

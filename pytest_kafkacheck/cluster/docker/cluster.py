@@ -109,6 +109,10 @@ class DockerCluster:
         return self.plan.run
 
     @property
+    def registered_as(self) -> str:
+        return self.run
+
+    @property
     def spec(self) -> ClusterSpec:
         return self.plan.spec
 

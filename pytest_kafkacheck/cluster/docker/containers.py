@@ -122,6 +122,14 @@ def pause(api: Any, container: str) -> None:
     api.pause(container)
 
 
+def is_stopped_by_signal(api: Any, container: str) -> bool:
+    """The engine does not report SIGSTOP, but its process list has the process state of java."""
+    table = api.top(container, ps_args="-eo pid,stat,comm")
+    column = table["Titles"].index("STAT")
+    # The list is empty when the process has just ended.
+    return any(row[column].startswith("T") for row in table["Processes"] or ())
+
+
 CPU_PERIOD = 100_000
 """Microseconds: the period in which the kernel accounts for a container's CPU quota."""
 

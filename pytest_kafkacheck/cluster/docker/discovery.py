@@ -1,66 +1,91 @@
-"""Finds the nodes of a cluster and their listeners in containers that the user runs, by asking Kafka."""
+"""Finds the nodes of a cluster and their listeners in containers that the user runs.
+
+Containers show which node they are (`kafka_containers`), and Kafka reports the rest: which brokers there are, where
+clients reach them, who votes. The two have to agree in the cluster id and in every node id.
+"""
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from docker.errors import APIError
 from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
-from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.containers import Container, container_named, published_ports
-from pytest_kafkacheck.cluster.docker.engine import is_local, reach
-from pytest_kafkacheck.cluster.docker.node import is_stopped_by_signal
-from pytest_kafkacheck.cluster.kafka.waiting import wait_until
-from pytest_kafkacheck.cluster.spec.member import (
-    EXTERNAL,
-    FIRST_ZOOKEEPER,
-    PORTS,
-    ZOOKEEPER,
-    Endpoint,
-    NodeRole,
+from pytest_kafkacheck.cluster.docker.containers import Container, names_of, published_ports
+from pytest_kafkacheck.cluster.docker.engine import reach
+from pytest_kafkacheck.cluster.docker.foreign_ensemble import ForeignEnsemble, find_ensemble
+from pytest_kafkacheck.cluster.docker.given_containers import given_containers
+from pytest_kafkacheck.cluster.docker.kafka_containers import (
+    KafkaNode,
+    kafka_nodes,
+    label,
+    labels,
+    require_own_network,
+    require_running,
+    starting,
 )
+from pytest_kafkacheck.cluster.docker.listeners import (
+    LOOPBACK,
+    controller_ports,
+    listeners_of,
+    peer_ports,
+    ports_of,
+    require_peers,
+    session_seconds,
+)
+from pytest_kafkacheck.cluster.kafka.waiting import wait_until
+from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, NodeRole
 from pytest_kafkacheck.errors import UsageError
+from workloads.clients import requests
 from workloads.clients.connection import Address, ask
 from workloads.clients.security import Security
 
-PROJECT = "com.docker.compose.project"
-
 BROKER = 4
+
+WRONG_NODE = 42
+"""Error code of a broker that is asked for the settings of another one."""
 
 TIMEOUT = 3.0
 """Seconds for each request."""
-
-UNREGISTERED = "it knows no broker yet"
 
 
 @dataclass(frozen=True)
 class Discovered:
     """The nodes of a cluster and their containers.
 
+    cluster_id            as Kafka reports it, and as the log directories of all nodes contain it.
     brokers, controllers  containers by node id, as the engine describes them; no node is in both.
     addresses             addresses of brokers at which this host reaches them.
     voters                node ids of the KRaft quorum.
-    planes                ports on which nodes listen for each other, see ``nemesis.cluster.Cluster.planes``.
+    ports                 ports on which each node listens for its peers, by plane and node id.
+    session_timeout       seconds after which a silent broker loses its leaderships.
     ensemble              ZooKeeper nodes; none in KRaft mode.
     """
 
-    brokers: Mapping[int, Mapping[str, Any]]
-    controllers: Mapping[int, Mapping[str, Any]]
+    cluster_id: str
+    brokers: Mapping[int, Container]
+    controllers: Mapping[int, Container]
     addresses: Mapping[int, Address]
     voters: frozenset[int]
-    planes: Mapping[str, frozenset[int]]
+    ports: Mapping[str, Mapping[int, frozenset[int]]]
+    session_timeout: float
     ensemble: ForeignEnsemble
 
     @property
-    def containers(self) -> Mapping[int, Mapping[str, Any]]:
+    def containers(self) -> Mapping[int, Container]:
         return {**self.ensemble.containers, **self.controllers, **self.brokers}
+
+    @property
+    def planes(self) -> Mapping[str, frozenset[int]]:
+        """Ports of all nodes by plane, see ``nemesis.cluster.Cluster.planes``. A plane is missing where one of its
+        ports belongs to the other plane at another node: a cut of it would cut both."""
+        joined = {plane: frozenset[int]().union(*each.values()) for plane, each in self.ports.items()}
+        mixed = len(joined) == 2 and frozenset.intersection(*joined.values())
+        return {} if mixed else {plane: each for plane, each in joined.items() if each}
 
     def role(self, node: int) -> NodeRole:
         if node in self.ensemble.containers:
@@ -80,201 +105,281 @@ class Discovered:
         """A port on which the node listens for its peers."""
         if node in self.ensemble.ports:
             return self.ensemble.ports[node]
-        return min(self.planes["replication" if self.role(node) == "broker" else "controller"])
+        return min(self.ports["replication" if self.role(node) == "broker" else "controller"][node])
 
 
-def discover(client: Any, what: str, *, limit: float, security: Security | None = None) -> Discovered:
+def discover(
+    client: Any,
+    what: str,
+    *,
+    limit: float,
+    security: Security | None = None,
+    addresses: Mapping[int, Address] | None = None,
+) -> Discovered:
     """The nodes of a compose project (``compose:NAME``) or among containers (names or ids separated by commas).
 
-    Within `limit` seconds all brokers must report the same brokers, and no other container may look like a broker:
-    one that has just started may not know the others yet. `security` is that of the brokers' listeners for this host.
+    Within `limit` seconds all brokers must report the same brokers, and every container that runs Kafka must be one
+    of the nodes: one that has just started may not know the others yet.
+
+    security   of the brokers' listeners for this host.
+    addresses  where this host reaches brokers, by node id, if they do not say it themselves.
     Raises UsageError when the containers are not a Kafka cluster that this host can reach, InfrastructureError when
     the time is up.
     """
-    containers = _containers(client, what)
+    containers = given_containers(client, what)
     found: Discovered | None = None
 
     def problem() -> str | None:
         nonlocal found
-        found = _find_nodes(client, containers, what, security)
-        return _doubt(client, containers, found)
+        found = _Search(client, what, containers, security, addresses or {}).nodes()
+        return None
 
     wait_until(problem, f"attach {what!r}: all nodes known", limit=limit, pause=0.5)
     assert found is not None
     return found
 
 
-def container_ids(client: Any, what: str) -> list[str]:
-    """Ids of these containers, running or not, in order; without those that do not exist."""
-    kind, colon, name = what.partition(":")
-    if colon:
-        found = client.api.containers(all=True, filters={"label": f"{PROJECT}={name}"})
-        return sorted(str(each["Id"]) for each in found if kind == "compose")
-    ids = set()
-    for each in filter(None, (part.strip() for part in what.split(","))):
-        with suppress(APIError):
-            ids.add(str(client.api.inspect_container(each)["Id"]))
-    return sorted(ids)
+class _Search:
+    """One look at containers and brokers. Raises UsageError for what time does not change, OSError for the rest."""
 
-
-def names_containers(client: Any, what: str) -> bool:
-    """Whether `what` names containers of the user, as `discover` takes them, and not a cluster of kafkacheck."""
-    if what.startswith("compose:") or "," in what:
-        return True
-    ours = client.api.containers(all=True, filters={"label": f"{reaper.RUN}={what}"})
-    return not ours and bool(container_ids(client, what))
-
-
-def _containers(client: Any, what: str) -> Sequence[Mapping[str, Any]]:
-    """The engine's description of each container. Raises UsageError for unknown ones."""
-    api = client.api
-    kind, colon, name = what.partition(":")
-    if colon:
-        if kind != "compose" or not name:
-            raise UsageError(
-                f"attach {what!r}: expected compose:PROJECT, or names of containers separated by commas"
+    def __init__(
+        self,
+        client: Any,
+        what: str,
+        containers: Sequence[Container],
+        security: Security | None,
+        given: Mapping[int, Address],
+    ) -> None:
+        self._client, self._what, self._security, self._given = client, what, security, given
+        self._host, _ = reach(client)
+        # A container that ended or was started meanwhile is to be seen as it is now.
+        self._containers = [client.api.inspect_container(each["Id"]) for each in containers]
+        self._kafka = kafka_nodes(client.api, self._containers)
+        require_running(client.api, what, self._containers, self._kafka)
+        if not self._kafka:
+            text = (
+                f"attach {what!r}: no container runs Kafka (a Java program with Kafka's main class): "
+                f"{labels(self._containers)}"
             )
-        found = api.containers(filters={"label": f"{PROJECT}={name}"})
-        if not found:
-            projects = sorted(
-                {each["Labels"][PROJECT] for each in api.containers(filters={"label": PROJECT})}
-            )
+            raise OSError(text) if starting(self._containers, ()) else UsageError(text)
+        require_own_network(what, [each.container for each in self._kafka])
+        clusters = sorted({each.cluster for each in self._kafka if each.cluster})
+        if len(clusters) > 1:
+            of = {name: labels([n.container for n in self._kafka if n.cluster == name]) for name in clusters}
             raise UsageError(
-                f"attach {what!r}: no running container belongs to that compose project; running projects: "
-                f"{', '.join(projects) or 'none'}"
+                f"attach {what!r}: the containers are of {len(clusters)} clusters: "
+                f"{'; '.join(f'{name}: {of[name]}' for name in clusters)}. Attach those of one cluster, by name"
             )
-        return _able_to_answer(api, what, [api.inspect_container(each["Id"]) for each in found])
-    containers = []
-    for each in filter(None, (part.strip() for part in what.split(","))):
-        try:
-            container = api.inspect_container(each)
-        except APIError as error:
-            raise UsageError(
-                f"attach {what!r}: there is no container {each!r}; `docker ps` lists them"
-            ) from error
-        if not container["State"]["Running"]:
-            raise UsageError(f"attach {what!r}: container {each!r} does not run; start it first")
-        containers.append(container)
-    if not containers:
-        raise UsageError("attach: expected compose:PROJECT, or names of containers separated by commas")
-    return _able_to_answer(api, what, containers)
+        self._cluster = clusters[0] if clusters else ""
 
-
-def _able_to_answer(
-    api: Any, what: str, containers: Sequence[Mapping[str, Any]]
-) -> Sequence[Mapping[str, Any]]:
-    """Raises UsageError for a container that stands still: its owner may have paused it, or a session that was
-    killed."""
-    for each in containers:
-        name = each["Name"].lstrip("/")
-        if each["State"]["Paused"]:
-            raise UsageError(f"attach {what!r}: container {name} is paused; `docker unpause {name}` first")
-        if is_stopped_by_signal(api, each["Id"]):
+    def nodes(self) -> Discovered:
+        listed = self._listed_brokers()
+        addresses = {node: self._address(node, at) for node, at in listed.items()}
+        settings = {node: self._settings(node, addresses[node], at) for node, at in listed.items()}
+        for node, address in addresses.items():
+            if (known := set(_brokers(address)[1])) != set(listed):
+                raise OSError(f"broker {node} knows brokers {sorted(known)}, another one {sorted(listed)}")
+        dirs = {
+            each for found in settings.values() for each in (found.get("log.dirs") or "").split(",") if each
+        }
+        if any(each.node is None for each in self._kafka):
+            self._kafka = kafka_nodes(self._client.api, self._containers, dirs=dirs)
+        by_node = self._by_node()
+        if missing := sorted(set(listed) - set(by_node)):
+            named = ", ".join(f"broker {node} at {listed[node]}" for node in missing)
             raise UsageError(
-                f"attach {what!r}: the processes of container {name} are stopped; `docker kill -s CONT {name}` first"
+                f"attach {self._what!r}: the cluster has {named}, and none of the given containers runs it "
+                f"({self._described()}); name its container as well"
             )
-    return containers
+        brokers = {node: by_node[node].container for node in listed}
+        # A user without the right to read a broker's settings gets none.
+        settings = {node: {**by_node[node].settings, **found} for node, found in settings.items()}
+        require_peers(self._what, brokers, settings)
+        first = next(iter(listed))
+        ensemble = ForeignEnsemble()
+        voters: frozenset[int] = frozenset()
+        ports = {"replication": {node: peer_ports(settings[node]) for node in brokers}}
+        session = session_seconds(settings[first], "broker.session.timeout.ms")
+        connect = settings[first].get("zookeeper.connect")
+        if connect and not settings[first].get("process.roles"):
+            ensemble = find_ensemble(self._client, self._containers, connect, taken=brokers)
+            session = session_seconds(settings[first], "zookeeper.session.timeout.ms")
+            if control := settings[first].get("control.plane.listener.name"):
+                ports["controller"] = {node: ports_of(settings[node], control) for node in brokers}
+        else:
+            voters = self._voters(addresses, settings[first])
+        if missing := sorted(voters - set(by_node)):
+            raise UsageError(
+                f"attach {self._what!r}: nodes {', '.join(map(str, missing))} vote in the quorum, and none of the "
+                f"given containers runs them ({self._described()}); name their containers as well"
+            )
+        controllers = {node: by_node[node].container for node in sorted(voters - set(brokers))}
+        if voters:
+            ports["controller"] = {
+                node: controller_ports(settings.get(node) or by_node[node].settings) for node in voters
+            }
+        self._require_complete({**brokers, **controllers})
+        return Discovered(self._cluster, brokers, controllers, addresses, voters, ports, session, ensemble)
 
+    def _by_node(self) -> dict[int, KafkaNode]:
+        found: dict[int, KafkaNode] = {}
+        for each in self._kafka:
+            if each.node is None:
+                raise OSError(
+                    f"{label(each.container)} runs Kafka, and no meta.properties with a node id can be read in its "
+                    f"log directory"
+                )
+            if each.node in found:
+                raise UsageError(
+                    f"attach {self._what!r}: {labels([found[each.node].container, each.container])} both have the "
+                    f"log directory of node {each.node}; give each node a volume of its own"
+                )
+            found[each.node] = each
+        return found
 
-def _doubt(client: Any, containers: Sequence[Mapping[str, Any]], found: Discovered) -> str | None:
-    for node, address in found.addresses.items():
-        if (known := set(_brokers(address))) != set(found.brokers):
-            return f"broker {node} knows brokers {sorted(known)}, another one {sorted(found.brokers)}"
-    if late := _late(found):
-        return (
-            f"node {', '.join(map(str, late))} votes for the controller but is not a broker, while others are both. "
-            f"Start it; or, if it is meant to be a controller only, set in its container's environment: "
-            f"KAFKA_PROCESS_ROLES=controller"
-        )
-    if idle := _possible_brokers(client, containers, found):
-        return (
-            f"{', '.join(idle)}: has a broker's image and a published port, but is not a node of the cluster at "
-            f"{next(iter(found.addresses.values()))}. If it does not belong to it, attach the others by name"
-        )
-    return None
+    def _described(self) -> str:
+        return ", ".join(f"{label(each.container)} is node {each.node}" for each in self._kafka)
 
+    def _require_complete(self, nodes: Mapping[int, Container]) -> None:
+        """Raises OSError for containers that run Kafka, or may do so soon, and are no node of the cluster."""
+        ids = {each["Id"] for each in nodes.values()}
+        late = [each for each in self._kafka if each.container["Id"] not in ids]
+        if late:
+            named = ", ".join(f"node {each.node} in {label(each.container)}" for each in late)
+            raise OSError(f"{named} runs Kafka and is no broker or voter of the cluster yet")
+        if names := starting(self._containers, self._kafka):
+            raise OSError(
+                f"{', '.join(names)}: has a broker's image and does not run Kafka yet. If it does not belong to the "
+                f"cluster, attach the others by name"
+            )
 
-def _late(found: Discovered) -> list[int]:
-    """Voters that may be brokers which have not joined yet.
-
-    That is so where other nodes are both, and these nodes' environment does not say that they are controllers only.
-    """
-    if not found.voters & set(found.brokers):
-        return []
-    return [node for node, container in sorted(found.controllers.items()) if not _only_controller(container)]
-
-
-def _only_controller(container: Mapping[str, Any]) -> bool:
-    """Whether the container's environment says so, in one of the forms that Kafka's images read."""
-    return any(
-        re.fullmatch(r"KAFKA_(CFG_)?PROCESS_ROLES=controller", each)
-        for each in container["Config"]["Env"] or ()
-    )
-
-
-def _possible_brokers(client: Any, containers: Sequence[Mapping[str, Any]], found: Discovered) -> list[str]:
-    """Names of the containers that may be brokers which have not joined yet."""
-    nodes = found.containers.values()
-    images, ids = {each["Image"] for each in nodes}, {each["Id"] for each in nodes}
-    return [
-        each["Name"].lstrip("/")
-        for each in containers
-        if each["Id"] not in ids
-        and each["Image"] in images
-        and published_ports(each)
-        and client.api.inspect_container(each["Id"])["State"]["Running"]
-    ]
-
-
-def _find_nodes(
-    client: Any, containers: Sequence[Mapping[str, Any]], what: str, security: Security | None
-) -> Discovered:
-    """Ask the first broker that answers on a published port for all brokers, and find their containers.
-
-    Raises OSError while a broker is still starting, and UsageError when no broker can be reached.
-    """
-    host, _ = reach(client)
-    published = {port: each for each in containers for port in published_ports(each)}
-    tried: dict[str, str] = {}
-    answered = False
-    for name, port in product(_names_of_host(host, security), sorted(published)):
-        address = Address(name, port, security)
-        try:
-            listed = _brokers(address)
-        except OSError as error:
-            tried[str(address)] = str(error)
-            continue
-        answered = True
-        if not listed:
-            # It answers before it has registered itself.
-            tried[str(address)] = UNREGISTERED
-            continue
-        brokers, missing = {}, []
-        for node, at in listed.items():
-            if at.port in published and at.host in (host, "localhost", "127.0.0.1"):
-                brokers[node] = published[at.port]
+    def _listed_brokers(self) -> dict[int, Address]:
+        """The brokers that the first one reports that answers, where they advertise themselves."""
+        tried: dict[str, str] = {}
+        is_starting = has_answered = False
+        for address in self._candidates():
+            try:
+                cluster, listed = _brokers(address)
+            except OSError as error:
+                tried[str(address)] = str(error)
+                continue
+            has_answered = True
+            if self._cluster and cluster != self._cluster:
+                tried[str(address)] = (
+                    f"it is of cluster {cluster}, and these containers are of {self._cluster}"
+                )
+            elif not listed:
+                tried[str(address)] = "it knows no broker yet"
+                is_starting = True
             else:
-                missing.append(f"broker {node} at {at}")
-        if missing:
-            tried[str(address)] = (
-                f"names {', '.join(missing)}, which is not a published port of these containers: each broker must "
-                f"advertise an address that this host reaches"
+                self._cluster = cluster
+                return listed
+        text = f"attach {self._what!r}: no broker answers this host over {self._security or 'PLAINTEXT'}"
+        if tried:
+            text += f". Tried: {'; '.join(f'{address}: {why}' for address, why in tried.items())}"
+        text += f". {self._reachability()}"
+        if self._security is None and tried and not has_answered:
+            text += (
+                ". If the brokers expect TLS or SASL, name a file with the clients' settings: "
+                "--kafkacheck-attach-config FILE with pytest, --command-config FILE with kafkacheck"
             )
-            continue
-        return _with_others(
-            client,
-            containers,
-            brokers,
-            {node: Address(name, at.port, security) for node, at in listed.items()},
+        raise OSError(text) if is_starting else UsageError(text)
+
+    def _candidates(self) -> list[Address]:
+        """Where brokers may answer: where they are said to be, at ports of their containers, where they advertise
+        themselves, and at ports of other containers, such as a proxy's."""
+        if self._given:
+            return list(self._given.values())
+        nodes = [each.container for each in self._kafka]
+        names = {name for each in self._containers for name in names_of(each)}
+        advertised = [
+            (self._near(each.host), each.port)
+            for node in self._kafka
+            for each in listeners_of(node.advertised)
+            if each.host and each.host not in names and "$" not in each.host
+        ]
+        rest = [each for each in self._containers if each["Id"] not in {node["Id"] for node in nodes}]
+        ports = [
+            [port for each in group for port in sorted(published_ports(each))] for group in (nodes, rest)
+        ]
+        places = [
+            *((name, port) for name in _names_of_host(self._host, self._security) for port in ports[0]),
+            *advertised,
+            *((name, port) for name in _names_of_host(self._host, self._security) for port in ports[1]),
+        ]
+        published = {port for each in self._containers for port in published_ports(each)}
+        # On this host, a port that no container publishes is that of another program.
+        local = (self._host, *LOOPBACK)
+        return [
+            Address(host, port, self._security)
+            for host, port in dict.fromkeys(places)
+            if host not in local or port in published
+        ]
+
+    def _near(self, host: str) -> str:
+        """A host that brokers advertise, as this host reaches it: the engine may be elsewhere."""
+        is_checked = self._security is not None and self._security.tls
+        return self._host if host in LOOPBACK and not (is_checked and self._host == "127.0.0.1") else host
+
+    def _address(self, node: int, at: Address) -> Address:
+        if self._given and node not in self._given:
+            raise UsageError(
+                f"attach {self._what!r}: the cluster has broker {node}, and the map has addresses of "
+                f"{', '.join(map(str, sorted(self._given)))} only; add {node}=HOST:PORT"
+            )
+        return self._given.get(node) or Address(self._near(at.host), at.port, self._security)
+
+    def _settings(self, node: int, address: Address, advertised: Address) -> dict[str, str]:
+        """Of that broker, as it reports them itself, which proves that it is the one that answers."""
+        try:
+            if address[:2] != (self._near(advertised.host), advertised.port):
+                # Clients follow what a broker advertises, wherever they find it first.
+                _brokers(Address(self._near(advertised.host), advertised.port, self._security))
+            code, settings = _describe(address, node)
+        except OSError as error:
+            raise UsageError(
+                f"attach {self._what!r}: broker {node} advertises {advertised}, and this host does not reach it "
+                f"there: {error}. {self._reachability()}"
+            ) from error
+        if code == WRONG_NODE:
+            raise UsageError(
+                f"attach {self._what!r}: another broker than {node} answers at {address}, where broker {node} "
+                f"advertises itself; each broker needs an address of its own"
+            )
+        return settings
+
+    def _reachability(self) -> str:
+        """Where each node is published and what it advertises, and what to do."""
+        lines = []
+        for each in self._kafka:
+            if "broker" not in each.roles:
+                continue
+            ports = published_ports(each.container)
+            published = ", ".join(f"{outside}→{inside}" for outside, inside in sorted(ports.items()))
+            lines.append(
+                f"{label(each.container)} publishes {published or 'no port'} and advertises "
+                f"{each.advertised or 'what its settings do not say'}"
+            )
+        return (
+            f"{'; '.join(lines)}. Each broker has to advertise an address that this host reaches, such as localhost "
+            f"and the port that is published; where only an address behind a proxy or NAT does, name it with "
+            f"--kafkacheck-attach-map NODE=HOST:PORT,... (--attach-map with kafkacheck)"
         )
-    shown = "; ".join(f"{address}: {why}" for address, why in tried.items()) or "they publish no port"
-    text = f"attach {what!r}: no Kafka cluster that this host reaches over {security or 'PLAINTEXT'}. Tried: {shown}"
-    if security is None and not answered:
-        text += (
-            ". If the brokers expect TLS or SASL, name a file with the clients' settings: --kafkacheck-attach-config "
-            "FILE with pytest, --command-config FILE with kafkacheck"
+
+    def _voters(self, addresses: Mapping[int, Address], settings: Mapping[str, str]) -> frozenset[int]:
+        for address in addresses.values():
+            with suppress(OSError):
+                found = requests.quorum(partial(ask, address, timeout=TIMEOUT))
+                if found is not None:
+                    return frozenset(found.ends)
+        # This user may not ask for the quorum, or the release has no such request.
+        named = frozenset(
+            int(each) for each in re.findall(r"(\d+)@", settings.get("controller.quorum.voters") or "")
         )
-    raise OSError(text) if UNREGISTERED in tried.values() else UsageError(text)
+        stated = frozenset(
+            each.node for each in self._kafka if each.node is not None and "controller" in each.roles
+        )
+        return named or stated
 
 
 def _names_of_host(host: str, security: Security | None) -> list[str]:
@@ -283,102 +388,18 @@ def _names_of_host(host: str, security: Security | None) -> list[str]:
     return [host, *(name for name in ("localhost",) if is_checked and host == "127.0.0.1")]
 
 
-def _with_others(
-    client: Any,
-    containers: Sequence[Mapping[str, Any]],
-    brokers: Mapping[int, Mapping[str, Any]],
-    addresses: Mapping[int, Address],
-) -> Discovered:
-    """Add the controllers or the ZooKeeper nodes, and the ports between nodes, from the settings of one broker."""
-    node = next(iter(addresses))
-    settings = _settings(addresses[node], node)
-    inner = settings.get("inter.broker.listener.name") or settings.get("security.inter.broker.protocol") or ""
-    planes = {"replication": _ports(settings, inner) or frozenset({9092})}
-    voters = re.findall(r"(\d+)@([^:,]+):(\d+)", settings.get("controller.quorum.voters") or "")
-    controllers: dict[int, Mapping[str, Any]] = {}
-    for text, name, _ in voters:
-        if int(text) not in brokers:
-            if (container := container_named(name, containers)) is None:
-                raise UsageError(
-                    f"controller {text} is at {name!r}, and none of the given containers has that name; "
-                    f"name its container as well"
-                )
-            controllers[int(text)] = container
-    if voters:
-        planes["controller"] = frozenset(int(port) for _, _, port in voters)
-    ensemble = ForeignEnsemble()
-    if not voters and (connect := settings.get("zookeeper.connect")):
-        ensemble = find_ensemble(client, containers, connect, taken=brokers)
-        if control := settings.get("control.plane.listener.name"):
-            planes["controller"] = _ports(settings, control)
-    voting = frozenset(int(text) for text, _, _ in voters)
-    return Discovered(brokers, controllers, addresses, voting, planes, ensemble)
-
-
-def _ports(settings: Mapping[str, str | None], listener: str) -> frozenset[int]:
-    """Ports of the listener of that name."""
-    found = re.findall(rf"(?:^|,)\s*{re.escape(listener)}://[^,]*:(\d+)", settings.get("listeners") or "")
-    return frozenset(map(int, found))
-
-
-def _brokers(address: Address) -> dict[int, Address]:
+def _brokers(address: Address) -> tuple[str, dict[int, Address]]:
+    """The cluster's id, and its brokers where they advertise themselves."""
     request = DescribeClusterRequest(version=0, include_cluster_authorized_operations=False)
     answer = ask(address, request, timeout=TIMEOUT)
-    return {each.broker_id: Address(each.host, each.port) for each in answer.brokers}
+    return str(answer.cluster_id), {each.broker_id: Address(each.host, each.port) for each in answer.brokers}
 
 
-def _settings(address: Address, node: int) -> dict[str, str | None]:
+def _describe(address: Address, node: int) -> tuple[int, dict[str, str]]:
+    """The error code of a request for the broker's settings, and those that have a value."""
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=BROKER, resource_name=str(node), configuration_keys=None
     )
     request = DescribeConfigsRequest(version=1, resources=[resource], include_synonyms=False)
-    return {each.name: each.value for each in ask(address, request, timeout=TIMEOUT).results[0].configs}
-
-
-@dataclass(frozen=True)
-class ForeignEnsemble:
-    """containers  by node id. The ids are ours: nothing outside a ZooKeeper node states its own.
-    ports       on which they serve clients in their network, by node id.
-    endpoints   where this host reaches published ports; empty for a node that it reaches in the container's network.
-    root        the path below which the brokers keep their data, such as "/kafka"; "" for none.
-    """
-
-    containers: Mapping[int, Container] = field(default_factory=dict)
-    ports: Mapping[int, int] = field(default_factory=dict)
-    endpoints: Mapping[int, Endpoint] = field(default_factory=dict)
-    root: str = ""
-
-
-def find_ensemble(
-    client: Any, containers: Sequence[Container], connect: str, *, taken: Collection[int]
-) -> ForeignEnsemble:
-    """The nodes of a setting such as "zk1:2181,zk2:2181/kafka".
-
-    taken  ids of other nodes. Raises UsageError for a node whose container, or whose port, cannot be reached.
-    """
-    servers, _, root = connect.partition("/")
-    host, _ = reach(client)
-    ids = (node for node in itertools.count(FIRST_ZOOKEEPER) if node not in taken)
-    found: dict[int, Container] = {}
-    ports: dict[int, int] = {}
-    endpoints: dict[int, Endpoint] = {}
-    for node, server in zip(ids, filter(None, re.split(r"\s*,\s*", servers.strip())), strict=False):
-        name, _, text = server.rpartition(":")
-        name, port = (name, int(text)) if name and text.isdigit() else (server, PORTS[ZOOKEEPER])
-        container = container_named(name, containers)
-        if container is None:
-            raise UsageError(
-                f"the ZooKeeper node {server} is in the brokers' zookeeper.connect, and none of the given containers "
-                f"has the name {name!r}; name its container as well"
-            )
-        found[node], ports[node] = container, port
-        public = [outside for outside, inside in published_ports(container).items() if inside == port]
-        if public:
-            endpoints[node] = Endpoint(host, {ZOOKEEPER: public[0]})
-        elif is_local(client):
-            endpoints[node] = Endpoint("", {})
-        else:
-            raise UsageError(
-                f"the ZooKeeper node {server} has to be reached from this host; publish port {port} of its container"
-            )
-    return ForeignEnsemble(found, ports, endpoints, f"/{root}" if root else "")
+    (answer,) = ask(address, request, timeout=TIMEOUT).results
+    return answer.error_code, {each.name: each.value for each in answer.configs if each.value is not None}

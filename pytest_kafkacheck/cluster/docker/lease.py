@@ -76,11 +76,21 @@ def _await_alone(client: Any, name: str, key: str, what: str, labels: Mapping[st
     deadline = time.monotonic() + WAIT
     while others := _others(client, name, key, labels):
         if min(others) < name or time.monotonic() > deadline:
-            holder = others[min(others)]
-            process = holder.get(reaper.OWNER, "").partition("@")[0]
-            host = holder.get(reaper.HOST, "another host")
-            raise LeaseHeld(what, f"process {process} on {host}", is_short=SHORT in holder)
+            raise _held(what, others)
         time.sleep(0.05)
+
+
+def require_unclaimed(client: Any, key: str, *, what: str, labels: Mapping[str, str]) -> None:
+    """Raises LeaseHeld if another living session claims the lease. Arguments as of `leased`."""
+    if others := _others(client, "", key, labels):
+        raise _held(what, others)
+
+
+def _held(what: str, others: Mapping[str, Mapping[str, str]]) -> LeaseHeld:
+    holder = others[min(others)]
+    process = holder.get(reaper.OWNER, "").partition("@")[0]
+    host = holder.get(reaper.HOST, "another host")
+    return LeaseHeld(what, f"process {process} on {host}", is_short=SHORT in holder)
 
 
 def _others(client: Any, name: str, key: str, labels: Mapping[str, str]) -> dict[str, Mapping[str, str]]:

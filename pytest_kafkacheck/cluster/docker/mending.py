@@ -19,10 +19,14 @@ from docker.errors import APIError, DockerException
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.attach import DONE, AttachedCluster, attached, leases
+from pytest_kafkacheck.cluster.docker.attach import DONE, AttachedCluster, attached
+from pytest_kafkacheck.cluster.docker.attach_lease import leases
 from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.registers import TopicRegister
+from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.kafka.dynamic import Snapshot, restore
 from pytest_kafkacheck.errors import KafkacheckError
+from workloads.clients.connection import Address
 from workloads.clients.security import Security
 
 log = logging.getLogger(__name__)
@@ -60,9 +64,13 @@ def let_all_run(api: Any, containers: Sequence[str]) -> bool:
 
 
 def mend(cluster: AttachedCluster, before: Snapshot) -> None:
-    """Restore what was there before. Raises OSError, and KafkacheckError of `restore`."""
+    """Restore what was there before, and delete topics of runs. Raises OSError and KafkacheckError."""
     for line in restore(cluster.brokers, before):
         log.info("restored: %s", line)
+    register = TopicRegister(cluster.registered_as)
+    for topic in sorted(abandoned := register.abandoned()):
+        topics.delete(cluster.brokers, topic)
+    register.deleted(abandoned)
 
 
 def main() -> None:
@@ -82,10 +90,16 @@ def main() -> None:
         if remembered:
             given = json.loads(remembered)
             security = Security.from_json(given["security"]) if given["security"] else None
+            addresses = {
+                int(node): Address(at[0], at[1], security) for node, at in given["addresses"].items()
+            }
 
             def is_mended() -> bool:
                 is_complete = False
-                with suppress(*errors), attached(client, what, security=security, mends=True) as cluster:
+                with (
+                    suppress(*errors),
+                    attached(client, what, security=security, addresses=addresses, mends=True) as cluster,
+                ):
                     mend(cluster, Snapshot.from_json(given["before"]))
                     is_complete = True
                 return not let_all_run(client.api, containers) and is_complete

@@ -17,7 +17,13 @@ from nemesis.cluster import State
 from pytest_kafkacheck.cluster.docker import containers
 from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.clock import VirtualClock
-from pytest_kafkacheck.cluster.docker.containers import execute, output_of, pause, read_file
+from pytest_kafkacheck.cluster.docker.containers import (
+    execute,
+    is_stopped_by_signal,
+    output_of,
+    pause,
+    read_file,
+)
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.properties import DATA
@@ -258,14 +264,6 @@ class DockerNode:
     def _network(self) -> dict[str, Any]:
         (settings,) = self._api.inspect_container(self.pod)["NetworkSettings"]["Networks"].values()
         return dict(settings)
-
-
-def is_stopped_by_signal(api: Any, container: str) -> bool:
-    """The engine does not report SIGSTOP, but its process list has the process state of java."""
-    table = api.top(container, ps_args="-eo pid,stat,comm")
-    column = table["Titles"].index("STAT")
-    # The list is empty when the process has just ended.
-    return any(row[column].startswith("T") for row in table["Processes"] or ())
 
 
 def _number_after(output: str, name: str) -> int:

@@ -66,6 +66,34 @@ class ValueRegister:
         return found
 
 
+class TopicRegister:
+    """The topics of runs on one cluster. Where its file cannot be written or read, nothing is abandoned.
+
+    cluster  its run id; see `DockerCluster.registered_as`.
+    """
+
+    def __init__(self, cluster: str, *, cache: Path | None = None) -> None:
+        self._owner = reaper.labels(cluster)
+        self._file = RegisterFile("topics", cluster, cache=cache)
+
+    def made(self, names: Iterable[str]) -> None:
+        """Called before they are made: a run that is killed in between leaves no topic that is missing here."""
+        self._file.append({"made": sorted(names), "owner": self._owner})
+
+    def deleted(self, names: Iterable[str]) -> None:
+        """Called after they are deleted."""
+        self._file.append({"deleted": sorted(names)})
+
+    def abandoned(self) -> set[str]:
+        """Topics of processes that have ended, and of earlier runs of this one. Call it before `made`."""
+        owners: dict[str, Mapping[str, str]] = {}
+        for row in self._file.rows():
+            owners |= dict.fromkeys(row.get("made", ()), row.get("owner", {}))
+            for name in row.get("deleted", ()):
+                owners.pop(name, None)
+        return {name for name, owner in owners.items() if owner == self._owner or reaper.is_orphaned(owner)}
+
+
 KEPT = 30 * 24 * 3600
 """Seconds after its last change for which a file is kept. Most clusters live for minutes."""
 

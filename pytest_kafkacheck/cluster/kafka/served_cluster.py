@@ -42,6 +42,10 @@ class ServedCluster:
     ensemble: Ensemble = field(default_factory=Ensemble)
     kafka: TopicReports = field(default_factory=TopicReports)
 
+    @property
+    def registered_as(self) -> str:
+        return self.run
+
 
 def find(bootstrap: Iterable[Address]) -> ServedCluster:
     """The cluster of the first broker that answers, with the addresses that it advertises.

@@ -171,14 +171,15 @@ def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> 
 
     def unread() -> str | None:
         with Connection(address, timeout=TIMEOUT) as connection:
-            _write(connection, partition)
+            write_record(connection, TOPIC, partition)
             return None if _read(connection, partition) else "the record was written, but not read"
 
     what = f"a record written to and read from the broker at {address}"
     wait_until(unread, what, limit=READY_LIMIT, dead=dead, pause=PAUSE)
 
 
-def _write(connection: Connection, partition: int) -> None:
+def write_record(connection: Connection, topic: str, partition: int) -> None:
+    """With acks=all. Raises KafkaError and OSError, within `TIMEOUT` on the broker's side."""
     batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
     batch.append(timestamp=int(time.time() * 1000), key=None, value=b"ready")
     batch.close()
@@ -189,11 +190,11 @@ def _write(connection: Connection, partition: int) -> None:
         transactional_id=None,
         acks=-1,
         timeout_ms=int(TIMEOUT * 1000),
-        topic_data=[Topic(name=TOPIC, partition_data=[data])],
+        topic_data=[Topic(name=topic, partition_data=[data])],
     )
     (answer,) = connection.ask(request).responses[0].partition_responses
     if answer.error_code:
-        raise for_code(answer.error_code)(f"produce to {TOPIC}-{partition}")
+        raise for_code(answer.error_code)(f"produce to {topic}-{partition}")
 
 
 def _read(connection: Connection, partition: int) -> bool:

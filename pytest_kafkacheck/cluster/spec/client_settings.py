@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.errors import UsageError
 from workloads.clients.security import Security
+
+if TYPE_CHECKING:
+    from workloads.clients.connection import Address
 
 ALLOWED = (
     "security.protocol",
@@ -186,3 +189,22 @@ def _unescaped(text: str) -> str:
     return ESCAPED.sub(
         lambda match: chr(int(match[1], 16)) if match[1] else ESCAPES.get(match[2], match[2]), text
     )
+
+
+def parse_addresses(text: str, security: Security | None = None) -> dict[int, Address]:
+    """Where this host reaches brokers, by node id, from a text such as "1=10.0.0.5:19092,2=10.0.0.5:19093".
+
+    security  how clients connect to them. Raises UsageError.
+    """
+    # Its module imports kafka-python, which an audit of files does not need.
+    from workloads.clients.connection import Address
+
+    found: dict[int, Address] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        match = re.fullmatch(r"(\d+)=\[?([^\]=]+)\]?:(\d{1,5})", part)
+        if match is None or not 0 < int(match[3]) < 65536:
+            raise UsageError(
+                f"{part!r}: expected NODE=HOST:PORT,... such as 1=10.0.0.5:19092,2=10.0.0.5:19093"
+            )
+        found[int(match[1])] = Address(match[2], int(match[3]), security)
+    return found

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.attach import attached, refuse_changes
+from pytest_kafkacheck.cluster.docker.attach import LIMIT, attached, refuse_changes
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.errors import KafkacheckError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
 from pytest_kafkacheck.experiment.clusters.shared import SharedSession
+from workloads.clients.connection import Address
 from workloads.clients.security import Security
 
 
@@ -25,6 +27,8 @@ class AttachedClusters:
 
     name      of the cluster: ``compose:PROJECT``, or names of containers with commas between.
     security  how clients connect to it; None for plain text.
+    addresses  where this host reaches brokers, by node id; None: where they advertise themselves.
+    wait      seconds for each wait when the session begins and ends; default: `attach.LIMIT`.
     session   with ``--kafkacheck-share=all``: its workers take turns, as with `SharedClusters`.
     """
 
@@ -38,14 +42,20 @@ class AttachedClusters:
         *,
         name: str,
         security: Security | None = None,
+        addresses: Mapping[int, Address] | None = None,
+        wait: float | None = None,
         session: SharedSession | None = None,
     ) -> None:
         self._engine = engine
         self._say = say
         self._name = name
         self._security = security
+        self._addresses = addresses
+        self._wait = LIMIT if wait is None else wait
         self._session = session
         self._opened: DockerCluster | None = None
+        self._refusal: KafkacheckError | None = None
+        """Why the cluster cannot be used. The session has no other one."""
 
     @property
     def is_shared(self) -> bool:
@@ -71,8 +81,25 @@ class AttachedClusters:
 
     @contextmanager
     def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:  # noqa: ARG002 - starts no node
+        if self._refusal is not None:
+            raise self._refusal
         session = self._session.owner if self._session is not None else None
-        with attached(self._engine.client, self._name, security=self._security, session=session) as cluster:
+        with ExitStack() as stack:
+            try:
+                cluster = stack.enter_context(
+                    attached(
+                        self._engine.client,
+                        self._name,
+                        security=self._security,
+                        addresses=self._addresses,
+                        limit=self._wait,
+                        session=session,
+                    )
+                )
+            except KafkacheckError as error:
+                error.is_of_cluster = True
+                self._refusal = error
+                raise
             nodes = ", ".join(map(str, cluster.nodes))
             bootstrap = ",".join(cluster.bootstrap)
             self._say(f"attached to {self._name}: nodes {nodes}, bootstrap {bootstrap}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.attached import AttachedClusters
 from pytest_kafkacheck.experiment.clusters.pool import ClusterSource, EngineConnection
 from pytest_kafkacheck.experiment.clusters.shared import SharedClusters, SharedSession
 from pytest_kafkacheck.experiment.clusters.started import KeptClusters, StartedClusters
+from workloads.clients.connection import Address
 from workloads.clients.security import Security
 
 
@@ -20,11 +21,14 @@ def choose_source(
     reuse: bool = False,
     attach: str | None = None,
     security: Security | None = None,
+    addresses: Mapping[int, Address] | None = None,
+    wait: float | None = None,
     shared: SharedSession | None = None,
 ) -> ClusterSource:
     """The first strategy that applies, in this order: attached, shared, kept (unless `fresh`), started.
 
-    security  of the attached cluster. Raises UsageError without one: other clusters have that of their spec.
+    security, addresses, wait  of the attached cluster, as `AttachedClusters` takes them. Raises UsageError for them
+                               without one: other clusters have those of their spec.
     """
     if security is not None and attach is None:
         raise UsageError(
@@ -32,7 +36,14 @@ def choose_source(
             "(--kafkacheck-attach), or leave the file out"
         )
     if attach is not None:
-        return AttachedClusters(engine, say, name=attach, security=security, session=shared)
+        return AttachedClusters(
+            engine, say, name=attach, security=security, addresses=addresses, wait=wait, session=shared
+        )
+    if addresses or wait is not None:
+        raise UsageError(
+            "a map of addresses, and a limit of waiting, are for a cluster that somebody else runs: name it with "
+            "--attach (--kafkacheck-attach), or leave them out"
+        )
     if shared is not None:
         return SharedClusters(engine, say, session=shared)
     if reuse and not fresh:

@@ -11,6 +11,8 @@ from pytest_kafkacheck.audit.events import CONSUMER_EVENTS
 from pytest_kafkacheck.audit.files.read import read_files
 from pytest_kafkacheck.audit.live.read import read_report
 from pytest_kafkacheck.audit.report import Judged, Report, Subject
+from pytest_kafkacheck.cli.audit import status
+from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
 from tests.support.described_cluster import DescribedCluster
 
@@ -99,12 +101,33 @@ def test_a_pattern_chooses_topics_and_internal_ones_are_always_there() -> None:
     ("topics", "said"),
     [
         ({"orders": THREE}, "--topic x\\*: matches none of orders"),
-        ({}, "--topic x\\*: this user sees no topic; it needs Describe on those to audit"),
+        ({}, "--topic x\\*: this user sees no topic; leave --topic out to audit"),
     ],
 )
 def test_a_pattern_that_matches_nothing_is_refused(topics: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         audit(DescribedCluster(topics=topics), pattern="x*")
+
+
+def test_a_cluster_without_topics_is_judged_by_the_defaults_of_its_brokers() -> None:
+    defaults = {"default.replication.factor": ("3", 4), "min.insync.replicas": ("2", 4)}
+    report = audit(DescribedCluster(settings={"1": defaults}))
+    assert not report.problems
+    (only,) = report.subjects
+    assert only.name == "topic a new one, with the brokers' defaults"
+    assert (only.configuration.replication, only.configuration.min_isr) == (3, 2)
+    assert only.origins["replication"] == "broker's file"
+    with pytest.raises(UsageError, match=r"the brokers' defaults cannot be read either .*allow Describe on"):
+        audit(DescribedCluster(denied=["1"]))
+
+
+def test_replicas_that_do_not_follow_are_named_and_the_audit_does_not_call_that_safe() -> None:
+    alone = {partition: [1] for partition in THREE}
+    report = audit(DescribedCluster(topics={"orders": THREE, "logs": THREE}, in_sync={"orders": alone}))
+    (problem,) = report.problems
+    assert problem.tried == "Metadata of topic orders"
+    assert problem.missing.startswith("partition 0 has the ISR [1] of [1, 2, 3], and 1 more: ")
+    assert status(report) != AS_EXPECTED
 
 
 def test_a_topic_whose_settings_may_not_be_read_is_judged_by_all_values() -> None:
