@@ -109,7 +109,9 @@ def _new_topic(cluster: Cluster, send: AskNode) -> tuple[ReadTopic, list[Problem
         )
     topic = ReadTopic("a new one, with the brokers' defaults", internal=False, partitions=0)
     topic.put("replication", int(described[REPLICATION].value), described[REPLICATION].origin)
-    _settings(topic, {OF_BROKER[name]: each for name, each in described.items() if name in OF_BROKER}, cluster)
+    _settings(
+        topic, {OF_BROKER[name]: each for name, each in described.items() if name in OF_BROKER}, cluster
+    )
     return topic, problems
 
 

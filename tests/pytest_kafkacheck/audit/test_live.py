@@ -114,7 +114,7 @@ def test_a_cluster_without_topics_is_judged_by_the_defaults_of_its_brokers() -> 
     assert only.name == "topic a new one, with the brokers' defaults"
     assert (only.configuration.replication, only.configuration.min_isr) == (3, 2)
     assert only.origins["replication"] == "broker's file"
-    with pytest.raises(UsageError, match="the brokers' defaults cannot be read either .*allow Describe on"):
+    with pytest.raises(UsageError, match=r"the brokers' defaults cannot be read either .*allow Describe on"):
         audit(DescribedCluster(denied=["1"]))
 
 
