@@ -288,7 +288,9 @@ def test_one_volume_for_all(engine: Any, tmp_path: Path) -> None:
     with project(engine, tmp_path, services, more={"volumes": {"all": {}}}) as name:
         wait_until(lambda: len(ids(engine, name)) == 1)
         with (
-            pytest.raises(UsageError, match=r"exited with status 1: its last line is .*Stored node id \d doesn"),
+            pytest.raises(
+                UsageError, match=r"exited with status 1: its last line is .*Stored node id \d doesn"
+            ),
             attached(engine, f"compose:{name}"),
         ):
             pass

@@ -126,8 +126,8 @@ def _out_of_sync(described: Any) -> Problem | None:
         tried=f"Metadata of topic {described.name}",
         missing=f"partition {first.partition_index} has the ISR {sorted(first.isr_nodes)} of "
         f"{sorted(first.replica_nodes)}{more}: the other replicas would lose what it has acknowledged",
-        remedy="see in the brokers' logs why they do not follow; brokers may advertise to each other what they do not "
-        "reach",
+        remedy="see in the brokers' logs why they do not follow; brokers may advertise to each other what they "
+        "do not reach",
     )
 
 
