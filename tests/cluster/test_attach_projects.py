@@ -216,7 +216,7 @@ def test_a_proxy_that_publishes_all_ports_is_never_touched(engine: Any, tmp_path
     routes = [f"{port}:kafka{node}:9094" for node, port in enumerate(ports, 1)]
     proxy = {
         "image": agent_image(),
-        "entrypoint": ["perl", "-e", RELAY, *routes],
+        "entrypoint": ["perl", "-e", RELAY.replace("$", "$$"), *routes],  # compose has variables of its own
         "ports": [f"127.0.0.1:{port}:{port}" for port in ports],
     }
     with project(engine, tmp_path, {**services, "proxy": proxy}) as name:
@@ -289,7 +289,7 @@ def test_one_volume_for_all(engine: Any, tmp_path: Path) -> None:
         wait_until(lambda: len(ids(engine, name)) == 1)
         with (
             pytest.raises(
-                UsageError, match=r"exited with status 1: its last line is '.*node id 1 doesn.t match"
+                UsageError, match=r"exited with status 1: its last line is .*Stored node id \d doesn"
             ),
             attached(engine, f"compose:{name}"),
         ):

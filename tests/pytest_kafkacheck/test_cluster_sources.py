@@ -150,12 +150,33 @@ def test_an_error_while_a_kept_cluster_is_used_starts_no_other(
 @pytest.fixture
 def attaches(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def attach(client: FakeEngine, name: str, *, security: object, session: int | None) -> Iterator[Any]:
-        assert (security, session) in [(None, None), (None, 1)]
+    def attach(client: FakeEngine, name: str, *, session: int | None, **given: object) -> Iterator[Any]:
+        assert session in (None, 1)
+        assert given == {"security": None, "addresses": None, "limit": 30}
         with client.running(ClusterSpec(attached={1: "combined"}), run=f"attach-{name}") as cluster:
             yield cluster
 
     monkeypatch.setattr(attached, "attached", attach)
+
+
+def test_a_cluster_that_cannot_be_attached_is_tried_once(
+    engine: FakeEngine, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    @contextmanager
+    def attach(_: FakeEngine, name: str, **__: object) -> Iterator[Any]:
+        tried.append(name)
+        raise UsageError("it is in use")
+        yield
+
+    monkeypatch.setattr(attached, "attached", attach)
+    source = AttachedClusters(engine.connection, lines.append, name="compose:shop")
+    for _ in range(2):
+        with pytest.raises(UsageError, match="in use") as refused, source.open(A, logs=logs()):
+            pass
+        assert refused.value.is_of_cluster
+    assert tried == ["compose:shop"]
 
 
 @pytest.mark.usefixtures("attaches")

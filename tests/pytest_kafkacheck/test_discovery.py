@@ -280,6 +280,9 @@ def test_brokers_that_publish_nothing_are_named_with_what_they_advertise(find: A
         UsageError, match=r"kafka1 \(shop_kafka1_1\) publishes no port and advertises P://kafka1:9101"
     ):
         find([node(each, ports={}) for each in (1, 2, 3)], Kafka({}))
+    proxy = Container("proxy", processes=[], status="exited", exit_code=2, image="proxy")
+    with pytest.raises(UsageError, match=r"proxy \(shop_proxy_1\) exited with status 2"):
+        find([proxy, *(node(each, ports={}) for each in (1, 2, 3))], Kafka({}))
 
 
 def test_a_published_port_that_is_not_advertised_is_named_with_its_mapping(find: Any) -> None:

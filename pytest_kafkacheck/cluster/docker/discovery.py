@@ -360,6 +360,11 @@ class _Search:
                 f"{label(each.container)} publishes {published or 'no port'} and advertises "
                 f"{each.advertised or 'what its settings do not say'}"
             )
+        lines += [
+            f"{label(each)} exited with status {each['State']['ExitCode']}"
+            for each in self._containers
+            if not each["State"]["Running"] and each["State"]["ExitCode"]
+        ]
         return (
             f"{'; '.join(lines)}. Each broker has to advertise an address that this host reaches, such as localhost "
             f"and the port that is published; where only an address behind a proxy or NAT does, name it with "

@@ -55,7 +55,8 @@ class AttachedClusters:
         self._session = session
         self._opened: DockerCluster | None = None
         self._refusal: KafkacheckError | None = None
-        """Why the cluster cannot be used. The session has no other one."""
+        """Why the cluster could not be used from the first; the session has no other one."""
+        self._has_attached = False
 
     @property
     def is_shared(self) -> bool:
@@ -98,8 +99,9 @@ class AttachedClusters:
                 )
             except KafkacheckError as error:
                 error.is_of_cluster = True
-                self._refusal = error
+                self._refusal = None if self._has_attached else error
                 raise
+            self._has_attached = True
             nodes = ", ".join(map(str, cluster.nodes))
             bootstrap = ",".join(cluster.bootstrap)
             self._say(f"attached to {self._name}: nodes {nodes}, bootstrap {bootstrap}")
