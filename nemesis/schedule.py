@@ -12,7 +12,7 @@ from nemesis.registry import FAULTS
 from nemesis.targets import Groups, Target, parse
 from nemesis.topology import Topology
 from nemesis.triggers import Trigger
-from nemesis.validation import did_you_mean
+from nemesis.validation import near_or_all
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,7 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     rest = dict(data)
     name, target, options = rest.pop("fault", None), rest.pop("target", None), rest.pop("options", {})
     if not isinstance(name, str) or name not in FAULTS:
-        raise ValueError(
-            f"event {data!r}: fault {name!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}"
-        )
+        raise ValueError(f"event {data!r}: no fault {name!r}{near_or_all(name, FAULTS)}")
     if not isinstance(target, (str, int, list)):
         raise ValueError(f"event {data!r}: target {target!r}; expected text, a node id or groups of node ids")
     try:

@@ -153,8 +153,10 @@ def _check_requires(requires: Any, workload: Workload) -> None:
             if names is not None:
                 require_promises(names)
         except ValueError as error:
-            near = [did_you_mean(each, PROMISES) for each in names] if isinstance(names, Collection) else []
-            raise UsageError(f"{where}={names!r}: {error}{next(filter(None, near), '')}") from error
+            for each in names if isinstance(names, Collection) and not isinstance(names, str) else ():
+                if each not in PROMISES and (near := did_you_mean(each, PROMISES)):
+                    raise UsageError(f"{where}: no promise named {each}{near}") from error
+            raise UsageError(f"{where}={names!r}: {error}") from error
 
 
 def _check_topics(workload: Workload, cluster: ClusterSpec) -> None:
