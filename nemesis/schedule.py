@@ -38,6 +38,10 @@ class Schedule:
         Raises TypeError for a value that is not an event, ValueError for two events with the same id.
         """
         others = set(taken)
+        if isinstance(events, (str, bytes, Mapping)) or not isinstance(events, Iterable):
+            raise TypeError(
+                f"expected a list of events such as [isolate('leader', at=3, lasting=8)], got {events!r}"
+            )
         given = tuple(events)
         for event in given:
             if not isinstance(event, Event):

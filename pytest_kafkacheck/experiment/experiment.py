@@ -199,6 +199,26 @@ class Experiment:
             raise UsageError(f"{file}: {error}") from error
 
 
+def require_experiment(value: object) -> Experiment:
+    """The same value. Raises UsageError for anything else, with what was probably meant."""
+    if isinstance(value, Experiment):
+        return value
+    kind = value if isinstance(value, type) else type(value)
+    name = kind.__name__
+    got = f"the class {name}" if isinstance(value, type) else f"{name}(...)"
+    if issubclass(kind, Experiment):
+        meant = f"{name}(...)"
+    elif hasattr(kind, "workers"):  # a Workload, which need not inherit from it
+        meant = f"Experiment(workload={name}(...))"
+    elif isinstance(value, Event):
+        got, meant = "a fault", f"Experiment(workload=AppendLog(), faults=[{value.fault.name}(...)])"
+    elif issubclass(kind, ClusterSpec):
+        meant = f"Experiment(workload=AppendLog(), cluster={name}(...))"
+    else:
+        raise UsageError(f"expected an Experiment, got {value!r}")
+    raise UsageError(f"expected an Experiment, got {got}; did you mean {meant}?")
+
+
 def read_format(data: Any) -> Mapping[str, Any]:
     """The same data. Raises UsageError for JSON that is no experiment of a format that can be read."""
     if not isinstance(data, Mapping):

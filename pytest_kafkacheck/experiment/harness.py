@@ -22,7 +22,7 @@ from pytest_kafkacheck.experiment.clusters.choose import choose_source
 from pytest_kafkacheck.experiment.clusters.pool import ClusterPool, EngineConnection, Keep
 from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
-from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.experiment import Experiment, require_experiment
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.judging import LiveJudge, judge_all, judge_until_found, keeps_records
 from pytest_kafkacheck.experiment.late_verdict import LateVerdict
@@ -139,9 +139,7 @@ class Harness:
 
         Raises UsageError, and CapabilityError when this host is not capable of one of the faults.
         """
-        if not isinstance(experiment, Experiment):
-            raise UsageError(f"expected an Experiment, got {experiment!r}")
-        events = experiment.schedule.events
+        events = require_experiment(experiment).schedule.events
         self._source.check(experiment.cluster, events)
         check_client_commands(experiment.workload)
         check_containers(experiment.workload, events, lambda: self._engine.client)
@@ -158,7 +156,7 @@ class Harness:
         InfrastructureError when nothing was recorded, which is never a verdict. A CapabilityError, one of these, says
         that this host is not capable of one of the faults.
         """
-        if why := unused_duration(experiment):
+        if why := unused_duration(require_experiment(experiment)):
             self._say(why)
         home = self.record(experiment, name=name)
         self._say("judging what was recorded")

@@ -154,7 +154,7 @@ def _check_requires(requires: Any, workload: Workload) -> None:
                 require_promises(names)
         except ValueError as error:
             for each in names if isinstance(names, Collection) and not isinstance(names, str) else ():
-                if each not in PROMISES and (near := did_you_mean(each, PROMISES)):
+                if near := did_you_mean(each, PROMISES):
                     raise UsageError(f"{where}: no promise named {each}{near}") from error
             raise UsageError(f"{where}={names!r}: {error}") from error
 

@@ -91,7 +91,7 @@ class Scenarios:
 def scenarios(*names: str) -> Scenarios:
     """The scenarios of these names; without names, all. Raises UsageError for another name."""
     known = all_scenarios()
-    if unknown := [name for name in names if name not in known]:
+    if unknown := [name for name in names if not isinstance(name, str) or name not in known]:
         raise UsageError(f"no scenario {unknown[0]!r}{near_or_all(unknown[0], known)}")
     return Scenarios(tuple(known[name] for name in dict.fromkeys(names or known)))
 

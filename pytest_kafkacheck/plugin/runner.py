@@ -72,7 +72,9 @@ class Kafkacheck:
         __tracebackhide__ = True
         if type(experiment).__module__ == CELLS:
             return self._cell(cast("Cell", experiment))
-        experiment = cast("Experiment", experiment)
+        from pytest_kafkacheck.experiment.experiment import require_experiment
+
+        experiment = require_experiment(experiment)
         if self.seed:
             experiment = experiment.reseeded(self.seed)
         with skipped_where_impossible():

@@ -50,11 +50,11 @@ def _shown(error: BaseException) -> BaseException | None:
     kept = max((number for number, frame in enumerate(frames) if not _is_ours(frame)), default=-1) + 1
     below = frames[kept:]
     from pytest_kafkacheck.errors import UsageError
-    from pytest_kafkacheck.wrong_keyword import wrong_keyword
+    from pytest_kafkacheck.wrong_call import wrong_call
 
     text = str(error)
     if isinstance(error, TypeError):
-        said = wrong_keyword(error)
+        said = wrong_call(error)
         if said is None or below:
             return None
         text = said

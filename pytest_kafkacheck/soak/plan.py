@@ -138,6 +138,10 @@ class Soak:
             )
 
     def _check_vary(self) -> None:
+        if not isinstance(self.vary, Mapping):
+            raise UsageError(
+                f"Soak.vary={self.vary!r}: expected lists of values by field, as {{'rate': [200, 2000]}}"
+            )
         for name, values in self.vary.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise UsageError(f"Soak.vary[{name!r}]={values!r}: expected a list of values, one or more")

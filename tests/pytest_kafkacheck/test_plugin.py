@@ -150,16 +150,18 @@ def test_marker_accepts_unknown(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("--fake", "unknown").assert_outcomes(passed=1)
 
 
-def test_wrong_marker_is_a_usage_error(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    ("marker", "shown"), [("unkown='pass'", "*unkown*"), ("cluster=3", "*{'cluster': 3}")]
+)
+def test_wrong_marker_is_a_usage_error(pytester: pytest.Pytester, marker: str, shown: str) -> None:
     pytester.makeconftest(HARNESS)
     pytester.makepyfile(
-        "import pytest\npytestmark = pytest.mark.kafkacheck(unkown='pass')\n"
-        + TEST.format("run.assert_valid()")
+        f"import pytest\npytestmark = pytest.mark.kafkacheck({marker})\n" + TEST.format("run.assert_valid()")
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*marker kafkacheck takes unknown='fail' or unknown='pass', cluster=*unkown*"]
+        [f"*marker kafkacheck takes unknown='fail' or unknown='pass', cluster={shown}"]
     )
 
 
