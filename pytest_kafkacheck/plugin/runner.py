@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast, overload
@@ -73,8 +74,11 @@ class Kafkacheck:
         if type(experiment).__module__ == CELLS:
             return self._cell(cast("Cell", experiment))
         from pytest_kafkacheck.experiment.experiment import require_experiment
+        from pytest_kafkacheck.experiment.validation import late_fault
 
         experiment = require_experiment(experiment)
+        if (late := late_fault(experiment)) is not None:
+            warnings.warn(late, stacklevel=2)
         if self.seed:
             experiment = experiment.reseeded(self.seed)
         with skipped_where_impossible():

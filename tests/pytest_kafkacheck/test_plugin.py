@@ -150,6 +150,26 @@ def test_marker_accepts_unknown(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("--fake", "unknown").assert_outcomes(passed=1)
 
 
+def test_a_fault_after_the_stated_end_of_the_load_is_warned_of_at_the_line_of_the_test(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(HARNESS)
+    pytester.makepyfile(
+        """
+        from pytest_kafkacheck import AppendLog, Experiment, kill
+        def test_it(kafkacheck):
+            late = Experiment(workload=AppendLog(), faults=[kill("leader", at=30, lasting=5)], duration=10)
+            kafkacheck(late)
+            kafkacheck(Experiment(workload=AppendLog(), faults=[kill("leader", at=30, lasting=5)]))
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["*test_a_fault*py:4: UserWarning: kill-0 begins at 30 s, after duration=10 s*at about 35 s*"]
+    )
+
+
 @pytest.mark.parametrize(
     ("marker", "shown"), [("unkown='pass'", "*unkown*"), ("cluster=3", "*{'cluster': 3}")]
 )
