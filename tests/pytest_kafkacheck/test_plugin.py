@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -78,6 +79,29 @@ def test_a_session_without_its_fixtures_loads_nothing_large_and_prints_nothing(
     lines = [line for line in result.outlines if "kafkacheck" in line and not line.startswith("plugins:")]
     assert lines == []
     assert not (pytester.path / ".kafkacheck").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        ([], "ours"),
+        (["--kafkacheck-dir", "runs"], "tests/runs"),
+        (["--kafkacheck-dir", "{root}/absolute"], "absolute"),
+    ],
+)
+def test_a_folder_that_is_typed_counts_from_the_current_one_and_that_of_the_ini_file_from_its_own(
+    pytester: pytest.Pytester, arguments: list[str], where: str
+) -> None:
+    pytester.makeini("[pytest]\nkafkacheck_dir = ours")
+    below = pytester.mkdir("tests")
+    (below / "test_it.py").write_text(
+        "from pytest_kafkacheck.plugin.options import directory_of\n"
+        "def test_it(pytestconfig): print('runs in', directory_of(pytestconfig))\n"
+    )
+    root = pytester.path
+    os.chdir(below)
+    result = pytester.runpytest_inprocess("-s", *(each.format(root=root) for each in arguments))
+    result.stdout.fnmatch_lines([f"*runs in {root / where}"])
 
 
 def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
