@@ -16,6 +16,9 @@ from pytest_kafkacheck.plugin.fixtures import _kafkacheck_scope as _kafkacheck_s
 from pytest_kafkacheck.plugin.fixtures import kafkacheck as kafkacheck
 from pytest_kafkacheck.plugin.fixtures import kafkacheck_cluster as kafkacheck_cluster
 from pytest_kafkacheck.plugin.fixtures import kafkacheck_recorder as kafkacheck_recorder
+from pytest_kafkacheck.plugin.import_warnings import (
+    pytest_load_initial_conftests as pytest_load_initial_conftests,
+)
 from pytest_kafkacheck.plugin.interrupts import pytest_runtest_setup as pytest_runtest_setup
 from pytest_kafkacheck.plugin.marker import pytest_collection_modifyitems as pytest_collection_modifyitems
 from pytest_kafkacheck.plugin.marker import register_marker

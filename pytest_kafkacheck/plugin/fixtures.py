@@ -35,7 +35,7 @@ def _kafkacheck_harness(
 
     check_siblings()
     with warnings.catch_warnings():
-        # kafka-python 3.0.12 warns at import on Python 3.11, which must not fail a project that runs with -W error.
+        # kafka-python warns at import on Python 3.11, which must not fail a project that runs with -W error.
         warnings.simplefilter("ignore", DeprecationWarning)
         from pytest_kafkacheck.experiment.harness import Harness
 

@@ -81,6 +81,25 @@ def test_a_session_without_its_fixtures_loads_nothing_large_and_prints_nothing(
     assert not (pytester.path / ".kafkacheck").exists()
 
 
+@pytest.mark.parametrize("file", ["conftest.py", "test_it.py"])
+def test_only_the_warnings_of_the_import_of_kafka_python_are_kept_from_the_user(
+    pytester: pytest.Pytester, file: str
+) -> None:
+    pytester.makeini("[pytest]\nfilterwarnings = error")
+    pytester.path.joinpath(file).write_text("from kafka import KafkaConsumer, KafkaProducer\n")
+    with pytester.path.joinpath("test_it.py").open("a") as test:
+        test.write(
+            "import importlib.resources, warnings, pytest\n"
+            "def test_kafka():\n"
+            "    from kafka.admin import KafkaAdminClient\n"
+            "@pytest.mark.filterwarnings('default')\n"
+            "def test_own():\n"
+            "    warnings.warn('read_text is deprecated', DeprecationWarning)\n"
+        )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=2, warnings=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "where"),
     [
