@@ -19,6 +19,7 @@ from pytest_kafkacheck.plugin.fixtures import kafkacheck_recorder as kafkacheck_
 from pytest_kafkacheck.plugin.import_warnings import (
     pytest_load_initial_conftests as pytest_load_initial_conftests,
 )
+from pytest_kafkacheck.plugin.interrupts import BriefInterrupts
 from pytest_kafkacheck.plugin.interrupts import pytest_runtest_setup as pytest_runtest_setup
 from pytest_kafkacheck.plugin.marker import pytest_collection_modifyitems as pytest_collection_modifyitems
 from pytest_kafkacheck.plugin.marker import register_marker
@@ -41,3 +42,5 @@ def pytest_configure(config: pytest.Config) -> None:
     check_matrix_file(config)
     check_summary_file(config)
     register_marker(config)
+    if not config.getoption("fulltrace", False):
+        config.pluginmanager.register(BriefInterrupts())

@@ -162,8 +162,8 @@ def scope_of(config: pytest.Config) -> Scope:
 def directory_of(config: pytest.Config) -> Path:
     """Where runs are kept. What is typed counts from the current folder, and what the ini file says from its own."""
     if typed := config.getoption("kafkacheck_dir"):
-        return config.invocation_params.dir / typed
-    return config.rootpath / config.getini("kafkacheck_dir")
+        return config.invocation_params.dir / str(typed)
+    return config.rootpath / str(config.getini("kafkacheck_dir"))
 
 
 def harness_options(config: pytest.Config) -> dict[str, Any]:

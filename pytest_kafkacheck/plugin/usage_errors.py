@@ -75,6 +75,12 @@ def _frames(traceback: TracebackType | None) -> list[TracebackType]:
     return found
 
 
+def is_our_file(path: Path | str) -> bool:
+    """Whether it is a file of one of our packages."""
+    path = Path(path)
+    return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in OURS
+
+
 def _place(frame: TracebackType) -> str:
     """Relative to where kafkacheck lies; empty for another file."""
     file = Path(frame.tb_frame.f_code.co_filename)

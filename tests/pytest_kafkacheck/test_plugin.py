@@ -81,6 +81,37 @@ def test_a_session_without_its_fixtures_loads_nothing_large_and_prints_nothing(
     assert not (pytester.path / ".kafkacheck").exists()
 
 
+INTERRUPTED = """
+import signal, types, pytest
+from pytest_kafkacheck.plugin.interrupts import announce
+from pytest_kafkacheck.termination import announced_by, terminated_like_interrupted
+
+def run(*_, **__):
+    print("cap" + "tured")
+    signal.raise_signal(signal.SIGINT)
+
+@pytest.fixture(scope="session")
+def _kafkacheck_harness(pytestconfig):
+    with announced_by(announce(pytestconfig)), terminated_like_interrupted():
+        yield types.SimpleNamespace(run=run, drop_cluster=lambda: None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [((), "*/test_it.py:3: KeyboardInterrupt"), (("--full-trace",), "*termination.py:*: KeyboardInterrupt")],
+)
+def test_an_interrupt_is_answered_at_once_and_shown_as_the_line_of_the_test(
+    pytester: pytest.Pytester, options: tuple[str, ...], line: str
+) -> None:
+    pytester.makeconftest(INTERRUPTED)
+    pytester.makepyfile(test_it=TEST.format("run.assert_valid()"))
+    result = pytester.runpytest_subprocess(*options)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*kafkacheck: interrupted: cleaning up*", line])
+    assert "captured" not in result.stdout.str()
+
+
 @pytest.mark.parametrize("file", ["conftest.py", "test_it.py"])
 def test_only_the_warnings_of_the_import_of_kafka_python_are_kept_from_the_user(
     pytester: pytest.Pytester, file: str
