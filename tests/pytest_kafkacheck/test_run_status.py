@@ -121,6 +121,8 @@ def test_the_status_line_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) 
         line = StatusLine()
         line("12/35 s  steady")
         line("13/35 s  steady")
+        # Also where the process is killed now.
+        assert stream.getvalue().count("\x1b[?25l") == stream.getvalue().count("\x1b[?25h")
         line("")
         line("")
         assert ("13/35 s" in stream.getvalue()) == is_shown
