@@ -92,7 +92,7 @@ def experiments() -> tuple[Experiment, Experiment]:
 COMMAND = Command(
     name="demo",
     help="show acknowledged writes that are lost, and how to keep them",
-    order=90,
+    order=22,
     add_options=_add_options,
     run=_run,
     examples=("kafkacheck demo", "kafkacheck demo --attach compose:shop"),
