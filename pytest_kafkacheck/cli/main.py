@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command, discover, examples, in_sections
 from pytest_kafkacheck.cli.common.console import brief_logs
@@ -18,6 +19,7 @@ from pytest_kafkacheck.cli.exit_status import (
     USAGE,
 )
 from pytest_kafkacheck.cli.parser import SECTIONS, Parser
+from pytest_kafkacheck.disk_space import full_disk_said
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 from pytest_kafkacheck.guard import check_siblings
 from pytest_kafkacheck.termination import terminated_like_interrupted
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.arguments = sys.argv[1:] if arguments is None else list(arguments)
         command: Command = options.command
         check_siblings()
-        with terminated_like_interrupted(), brief_logs():
+        with terminated_like_interrupted(), brief_logs(), full_disk_said(Path.cwd()):
             return command.run(options)
     except UsageError as error:
         _complain(error)

@@ -16,6 +16,7 @@ from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cluster.docker import own_faults
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.disk_space import full_disk_said, require_space
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.applications.containers import check_containers, needed_of_engine
 from pytest_kafkacheck.experiment.clusters.choose import choose_source
@@ -137,9 +138,10 @@ class Harness:
     def check(self, experiment: Experiment) -> None:
         """Refuse what cannot be run here, before anything starts.
 
-        Raises UsageError, and CapabilityError when this host is not capable of one of the faults.
+        Raises UsageError, CapabilityError when this host is not capable of one of the faults, and DiskFullError.
         """
         events = require_experiment(experiment).schedule.events
+        require_space(self._directory)
         self._source.check(experiment.cluster, events)
         check_client_commands(experiment.workload)
         check_containers(experiment.workload, events, lambda: self._engine.client)
@@ -173,6 +175,10 @@ class Harness:
 
     def record(self, experiment: Experiment, *, name: str = "") -> Path:
         """Run an experiment and do not judge it. Returns the run's folder. Raises as `run` does."""
+        with full_disk_said(self._directory):
+            return self._record(experiment, name)
+
+    def _record(self, experiment: Experiment, name: str) -> Path:
         self.check(experiment)
         spec = self._pool.actual_spec(experiment.cluster, logs=self._directory)
         if spec != experiment.cluster:
@@ -224,10 +230,12 @@ class Harness:
         rules = RunDirectory(home).read_judging_rules()
         self._spark.start()
         stored = StoredRun(home=home, rules=rules)
-        if only:
-            outcome = judge_until_found(self._spark, stored, only, examples=EXAMPLES)
-        else:
-            (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
+        kept = f"What was recorded is kept; for a verdict on it: kafkacheck analyze {home}"
+        with full_disk_said(home, then=kept):
+            if only:
+                outcome = judge_until_found(self._spark, stored, only, examples=EXAMPLES)
+            else:
+                (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
     def judge_runs(self, homes: Sequence[Path]) -> list[Run]:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 @contextmanager
 def skipped_where_impossible() -> Iterator[None]:
     """Skip the test where the host cannot do one of its faults; the reason says which one, and why. Fail it in one
-    line where an image is missing: how we came to look for it says nothing to a user.
+    line where an image or space on the disk is missing: how we came to look for it says nothing to a user.
     """
-    from pytest_kafkacheck.errors import CapabilityError, MissingImageError
+    from pytest_kafkacheck.errors import CapabilityError, DiskFullError, MissingImageError
 
     try:
         yield
     except CapabilityError as error:
         pytest.skip(str(error))
-    except MissingImageError as error:
+    except (MissingImageError, DiskFullError) as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
