@@ -15,7 +15,7 @@ from nemesis.schedule import Schedule, conflict, may_block_the_same
 from nemesis.targets import Target, TargetFamily
 from nemesis.topology import APP, Topology
 from nemesis.triggers import Trigger
-from nemesis.validation import count, did_you_mean, finite, number, seconds
+from nemesis.validation import count, finite, near_or_all, number, seconds
 
 TARGETS: Mapping[TargetFamily, Sequence[str]] = {
     "nodes": ("leader", "follower", "controller", "one", "minority"),
@@ -96,9 +96,7 @@ class Generated:
         for name, weight in (self.weights or {}).items():
             number(f"Generated.weights[{name!r}]", weight, least=0)
             if name not in FAULTS:
-                raise ValueError(
-                    f"Generated.weights: fault {name!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}"
-                )
+                raise ValueError(f"Generated.weights: no fault {name!r}{near_or_all(name, FAULTS)}")
             if not targets(FAULTS[name]) and not (self.clients and FAULTS[name].target_family in NAMED):
                 raise ValueError(
                     f"Generated.weights: {name} needs the name of a {FAULTS[name].target_family}, which a seed does "

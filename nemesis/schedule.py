@@ -12,7 +12,7 @@ from nemesis.registry import FAULTS
 from nemesis.targets import Groups, Target, parse
 from nemesis.topology import Topology
 from nemesis.triggers import Trigger
-from nemesis.validation import did_you_mean
+from nemesis.validation import near_or_all
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class Schedule:
         Raises TypeError for a value that is not an event, ValueError for two events with the same id.
         """
         others = set(taken)
+        if isinstance(events, (str, bytes, Mapping)) or not isinstance(events, Iterable):
+            raise TypeError(
+                f"expected a list of events such as [isolate('leader', at=3, lasting=8)], got {events!r}"
+            )
         given = tuple(events)
         for event in given:
             if not isinstance(event, Event):
@@ -99,9 +103,7 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     rest = dict(data)
     name, target, options = rest.pop("fault", None), rest.pop("target", None), rest.pop("options", {})
     if not isinstance(name, str) or name not in FAULTS:
-        raise ValueError(
-            f"event {data!r}: fault {name!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}"
-        )
+        raise ValueError(f"event {data!r}: no fault {name!r}{near_or_all(name, FAULTS)}")
     if not isinstance(target, (str, int, list)):
         raise ValueError(f"event {data!r}: target {target!r}; expected text, a node id or groups of node ids")
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nemesis.topology import APP, Aliases, Topology
-from nemesis.validation import did_you_mean, first_words
+from nemesis.validation import first_words, near_or_all
 
 TargetFamily = Literal["nodes", "partition", "topic", "cluster", "group", "producer", "clients"]
 
@@ -116,7 +116,7 @@ class Target:
                 return cls(kind=match[1], name=match[2])
             if match := _CLIENT.fullmatch(text):
                 return cls(kind=match[1], nodes=(int(match[2]),))
-        raise ValueError(f"target {text!r}: allowed are {ALLOWED}{did_you_mean(text, _WORDS)}")
+        raise ValueError(f"no target {text!r}{near_or_all(text, _WORDS, allowed=ALLOWED)}")
 
     @property
     def family(self) -> TargetFamily:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from nemesis.cluster import Clients, Cluster
 from nemesis.topology import APP, Aliases, Topology
-from nemesis.validation import LONGEST, did_you_mean, first_words
+from nemesis.validation import LONGEST, first_words, near_or_all
 from nemesis.views import MOMENTS, Elected, Moment, QuickView
 from nemesis.watch import Aim, Observed, Watch
 
@@ -97,7 +97,7 @@ class Trigger:
             if match := _LOG.fullmatch(text):
                 kind, topic, partition = match.groups()
                 return cls(kind=kind, topic=topic, partition=None if partition is None else int(partition))
-        raise ValueError(f"trigger {text!r}: allowed are {ALLOWED}{did_you_mean(text, _WORDS)}")
+        raise ValueError(f"no trigger {text!r}{near_or_all(text, _WORDS, allowed=ALLOWED)}")
 
     def __str__(self) -> str:
         begin = f" from {self.begin:g}" if self.begin else ""

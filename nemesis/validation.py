@@ -79,11 +79,23 @@ def did_you_mean(text: object, known: Iterable[str]) -> str:
 
     Only what is before a colon is compared, since any name may follow it: ``leder:orders-0`` is ``leader:orders-0``.
     """
+    names = list(known)
     if not isinstance(text, str):
         return ""
     word, colon, rest = text.partition(":")
-    near = get_close_matches(word.lower(), list(known), n=2)
+    if word in names:  # what follows it is wrong
+        return ""
+    near = get_close_matches(word.lower(), names, n=2)
     return f"; did you mean {' or '.join(repr(each + colon + rest) for each in near)}?" if near else ""
+
+
+def near_or_all(text: object, known: Iterable[str], *, allowed: str = "") -> str:
+    """The end of a message: what was probably meant, and where nothing is near, all that is known.
+
+    allowed  the text that lists all of it; default: the names themselves.
+    """
+    names = list(known)
+    return did_you_mean(text, names) or f"; allowed are {allowed or ', '.join(names)}"
 
 
 def first_words(allowed: str) -> tuple[str, ...]:

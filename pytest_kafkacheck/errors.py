@@ -38,5 +38,9 @@ class MissingImageError(InfrastructureError):
     """The engine has no such image, and it is not to be built. A test then fails with this text alone."""
 
 
+class DiskFullError(InfrastructureError):
+    """The file system on which runs are kept has too little space. A test then fails with this text alone."""
+
+
 class VerdictError(KafkacheckError, AssertionError):
     """The verdict of a run is not the one that the test expects. The text is the evidence."""

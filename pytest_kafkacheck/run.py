@@ -6,10 +6,12 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from analyzers.catalogue.registry import ANOMALIES
 from analyzers.causes.story import story
 from analyzers.verdict.summary import one_line
 from analyzers.verdict.verdict import Verdict
-from pytest_kafkacheck.errors import VerdictError
+from nemesis.validation import near_or_all
+from pytest_kafkacheck.errors import UsageError, VerdictError
 from pytest_kafkacheck.kept_runs.run_summary import NAME
 
 
@@ -47,8 +49,14 @@ class Run:
         self._require("valid", *(["unknown"] if unknown or self.accept_unknown else []))
 
     def assert_invalid(self, *anomalies: str) -> None:
-        """Raise VerdictError unless the verdict is invalid and each of the named anomalies was found."""
+        """Raise VerdictError unless the verdict is invalid and each of the named anomalies was found.
+
+        Raises UsageError for a name that is no anomaly.
+        """
         __tracebackhide__ = True
+        for name in anomalies:
+            if not isinstance(name, str) or name not in ANOMALIES:
+                raise UsageError(f"assert_invalid: no anomaly {name!r}{near_or_all(name, ANOMALIES)}")
         self._require("invalid")
         found = {finding.anomaly for finding in self.verdict.findings if not finding.allowed}
         if missing := [name for name in anomalies if name not in found]:

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _signals: list[float] = []
 """When each came, by time.monotonic(); those of the outermost block below."""
+
+CLEANING_UP = "interrupted: cleaning up, which takes some seconds …"
+
+
+def _to_terminal(line: str) -> None:
+    """Past Python's buffers, which the signal may have interrupted, and in place of a line of status."""
+    start = b"\r\x1b[2K" if os.isatty(2) else b""
+    os.write(2, start + f"kafkacheck: {line}\n".encode())
+
+
+_announce: list[Callable[[str], None]] = [_to_terminal]
+"""The last one is called with a line at the first signal, before anything is cleaned up."""
+
+
+@contextmanager
+def announced_by(announce: Callable[[str], None]) -> Iterator[None]:
+    """Let this function say that a signal has come. It is called in the handler of the signal."""
+    _announce.append(announce)
+    try:
+        yield
+    finally:
+        _announce.remove(announce)
 
 
 @contextmanager
@@ -91,5 +114,8 @@ def raise_if_interrupted() -> None:
 
 
 def _interrupt(*_: object) -> None:
+    if not _signals:
+        with suppress(Exception):  # such as a write within a write
+            _announce[-1](CLEANING_UP)
     _signals.append(time.monotonic())
     raise KeyboardInterrupt

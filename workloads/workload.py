@@ -45,7 +45,13 @@ class Topic:
 
     def __post_init__(self) -> None:
         if self.assignment is not None:
-            nodes = {int(partition): tuple(nodes) for partition, nodes in self.assignment.items()}
+            try:
+                nodes = {int(partition): tuple(nodes) for partition, nodes in self.assignment.items()}
+            except (AttributeError, TypeError, ValueError):
+                raise ValueError(
+                    f"Topic.assignment={self.assignment!r}: expected ids of brokers by partition, such as "
+                    f"{{0: [1, 2, 3]}}, or None"
+                ) from None
             object.__setattr__(self, "assignment", nodes)
 
 

@@ -56,7 +56,7 @@ def require_promises(names: object) -> frozenset[str]:
     """The names as a set. Raises ValueError for one that is no promise."""
     if isinstance(names, str) or not isinstance(names, Collection):
         raise ValueError(f"expected a collection of names of promises, got {names!r}")
-    if unknown := sorted(str(name) for name in names if name not in PROMISES):
+    if unknown := sorted(str(name) for name in names if not isinstance(name, str) or name not in PROMISES):
         raise ValueError(f"no promise named {', '.join(unknown)}; there are {', '.join(PROMISES)}")
     return frozenset(names)
 

@@ -91,6 +91,12 @@ class Verdict:
             began=data.get("began"),
         )
 
+    @property
+    def deciding(self) -> Finding | None:
+        """The worst finding that makes the run invalid; None where it is not."""
+        decides = (each for each in self.findings if not each.allowed and each.severity == "invalid")
+        return next(decides, None)
+
     def headline(self) -> str:
         """The result and the reason for it, in one line."""
         return headline(run=self.run, result=self.result, findings=self.findings, unknowns=self.unknowns)

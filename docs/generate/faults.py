@@ -1,4 +1,4 @@
-"""The tables and lists of docs/faults.md that derive from the declarations of the faults."""
+"""The tables and lists of docs/faults.md and docs/limits.md that derive from the declarations of the faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from _blocks import replaced, table
 
 from nemesis.fault import FAMILIES
 from nemesis.generate import default_weights, targets
-from nemesis.registry import DECLARATIONS, FAULTS, Declaration
+from nemesis.registry import (
+    CAPABILITIES,
+    DECLARATIONS,
+    FAULTS,
+    Declaration,
+    faults_that_need,
+    faults_that_prefer,
+)
 
 HEADER = ["function, own options", "what happens", "proved by", "its end proved by", "needs"]
 
@@ -29,11 +36,14 @@ NEEDS = {
 
 
 def generate(root: Path) -> dict[Path, str]:
-    page = root / "docs" / "faults.md"
+    page, limits = root / "docs" / "faults.md", root / "docs" / "limits.md"
     text = page.read_text(encoding="utf-8")
     for name, body in blocks().items():
         text = replaced(text, name, body)
-    return {page: text}
+    return {
+        page: text,
+        limits: replaced(limits.read_text(encoding="utf-8"), "limits: needs of faults", needs_of_faults()),
+    }
 
 
 def blocks() -> dict[str, str]:
@@ -92,6 +102,16 @@ def happens(function: Callable[..., object]) -> str:
 def needs(declared: Declaration) -> str:
     fault = declared.fault
     return ", ".join([*(NEEDS[each] for each in sorted(fault.needs)), *filter(None, [fault.requires])]) or "–"
+
+
+def needs_of_faults() -> str:
+    """What a machine may lack, and the faults that use it."""
+    rows = [
+        [meaning, _list(faults_that_need(name)) or "–", _list(faults_that_prefer(name)) or "–"]
+        for name, meaning in CAPABILITIES.items()
+        if faults_that_need(name) or faults_that_prefer(name)
+    ]
+    return table(["it is", "impossible without it", "another way without it"], rows)
 
 
 def names_in_json() -> str:

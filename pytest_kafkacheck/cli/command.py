@@ -90,6 +90,23 @@ class CommandGroup:
             action.add_to(actions)
 
 
+SECTIONS = (
+    (24, "to begin"),
+    (50, "to run and judge"),
+    (99, "to look at runs"),
+    (999, "clusters, images, shells"),
+)
+"""Of the list of commands: the last `order` of each, and its heading."""
+
+
+def in_sections(commands: Sequence[Command | CommandGroup]) -> dict[str, list[str]]:
+    """The names of the commands by the heading of their section."""
+    found: dict[str, list[str]] = {heading: [] for _, heading in SECTIONS}
+    for each in commands:
+        found[next(heading for last, heading in SECTIONS if each.order <= last)].append(each.name)
+    return found
+
+
 def discover(package: str) -> list[Command | CommandGroup]:
     """The commands that the files directly in a package declare, in the order in which help lists them."""
     modules = (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -19,8 +20,20 @@ def _run(options: argparse.Namespace) -> int:
 
     from pytest_kafkacheck.cli.main import parser
 
-    print(shtab.complete(parser(), shell=options.shell))
+    made = parser()
+    _complete_files(made, shtab.FILE)
+    print(shtab.complete(made, shell=options.shell))
     return AS_EXPECTED
+
+
+def _complete_files(parser: argparse.ArgumentParser, complete: object) -> None:
+    """Mark the arguments that are files or folders; fish completes no file names without it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                _complete_files(each, complete)
+        elif action.type is Path or action.metavar == "RUN":
+            setattr(action, "complete", complete)  # noqa: B010 - an attribute that shtab reads
 
 
 COMMAND = Command(
@@ -32,5 +45,6 @@ COMMAND = Command(
     examples=(
         "kafkacheck completion bash > ~/.local/share/bash-completion/completions/kafkacheck",
         "kafkacheck completion zsh > ~/.zfunc/_kafkacheck",
+        "kafkacheck completion fish > ~/.config/fish/completions/kafkacheck.fish",
     ),
 )

@@ -162,15 +162,13 @@ def _explain_result(spark: Spark, run: StoredRun, out: Console) -> None:
 
 def _finding(text: str | None) -> tuple[str | None, int]:
     from analyzers.catalogue.registry import ANOMALIES
-    from nemesis.validation import did_you_mean
+    from nemesis.validation import near_or_all
 
     if text is None:
         return None, 1
     name, slash, number = text.partition("/")
     if name not in ANOMALIES:
-        raise UsageError(
-            f"{text}: no anomaly named {name}; there are {', '.join(ANOMALIES)}{did_you_mean(name, ANOMALIES)}"
-        )
+        raise UsageError(f"{text}: no anomaly named {name}{near_or_all(name, ANOMALIES)}")
     if slash and not (number.isdecimal() and int(number) > 0):
         raise UsageError(f"{text}: expected a number from 1 on after the slash, such as {name}/2")
     return name, int(number) if slash else 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from pytest_kafkacheck.cli.command import Command, discover, examples
+from pytest_kafkacheck.cli.command import Command, discover, examples, in_sections
 from pytest_kafkacheck.cli.common.console import brief_logs
 from pytest_kafkacheck.cli.exit_status import (
     AS_EXPECTED,
@@ -17,7 +18,8 @@ from pytest_kafkacheck.cli.exit_status import (
     UNKNOWN,
     USAGE,
 )
-from pytest_kafkacheck.cli.parser import Parser
+from pytest_kafkacheck.cli.parser import SECTIONS, Parser
+from pytest_kafkacheck.disk_space import full_disk_said
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 from pytest_kafkacheck.guard import check_siblings
 from pytest_kafkacheck.termination import terminated_like_interrupted
@@ -33,13 +35,13 @@ EXAMPLES = (
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if (sys.argv[1:] if arguments is None else arguments) == []:
-            parser().print_help()
+            print(first_help())
             return USAGE
         options = parser().parse_args(arguments)
         options.arguments = sys.argv[1:] if arguments is None else list(arguments)
         command: Command = options.command
         check_siblings()
-        with terminated_like_interrupted(), brief_logs():
+        with terminated_like_interrupted(), brief_logs(), full_disk_said(Path.cwd()):
             return command.run(options)
     except UsageError as error:
         _complain(error)
@@ -65,10 +67,30 @@ def parser() -> Parser:
         epilog=f"{examples(EXAMPLES)}\n\n{MEANINGS}",
     )
     made.add_argument("--version", action="version", version=f"kafkacheck {__version__}")
-    commands = made.add_subparsers(required=True, metavar="COMMAND")
-    for command in discover("pytest_kafkacheck.cli"):
+    commands = made.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    found = discover("pytest_kafkacheck.cli")
+    setattr(commands, SECTIONS, in_sections(found))
+    for command in found:
         command.add_to(commands)
     return made
+
+
+BEGINNERS = ("setup", "demo", "init", "explain", "doctor")
+"""Commands of somebody who has just installed kafkacheck, in the order in which they are needed."""
+
+
+def first_help() -> str:
+    """What ``kafkacheck`` without arguments prints."""
+    helps = {command.name: command.help for command in discover("pytest_kafkacheck.cli")}
+    return "\n".join(
+        [
+            "Real Kafka clusters, real faults, and a verdict. To begin:",
+            "",
+            *(f"  kafkacheck {name:8} {helps[name]}" for name in BEGINNERS),
+            "",
+            f"All {len(helps)} commands: kafkacheck --help. One of them: kafkacheck COMMAND --help.",
+        ]
+    )
 
 
 def _complain(problem: object) -> None:

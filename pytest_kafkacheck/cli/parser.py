@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 EXAMPLES = "examples:"
+
+SECTIONS = "kafkacheck_sections"
+"""The attribute of a list of commands that has their names by heading."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -16,6 +19,23 @@ class HelpFormatter(argparse.HelpFormatter):
         if text.startswith(EXAMPLES):
             return "".join(f"{indent}{line}\n" for line in text.splitlines())
         return super()._fill_text(text, width, indent)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        """A list of commands with `SECTIONS` has a heading above those of each section."""
+        sections: Mapping[str, Sequence[str]] | None = getattr(action, SECTIONS, None)
+        if sections is None:
+            return super()._format_action(action)
+        parts = []
+        for heading, names in sections.items():
+            listed = [each for each in self._iter_indented_subactions(action) if each.dest in names]
+            parts += [f"  {heading}:\n", *map(self._format_below, listed)]
+        return "".join(parts)
+
+    def _format_below(self, action: argparse.Action) -> str:
+        self._indent()
+        text = super()._format_action(action)
+        self._dedent()
+        return text
 
 
 class Parser(argparse.ArgumentParser):

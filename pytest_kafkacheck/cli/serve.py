@@ -25,12 +25,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     """Until Ctrl-C or SIGTERM, which is how it ends as expected."""
     from pytest_kafkacheck.serve.server import Server
+    from pytest_kafkacheck.termination import announced_by
 
     if not options.dir.is_dir():
         raise UsageError(
             f"--dir {options.dir}: no such folder; a test with kafkacheck makes one, below its rootdir"
         )
-    with Server(options.dir, options.port) as server:
+    with Server(options.dir, options.port) as server, announced_by(lambda _: None):
         try:
             print(f"{server.address} shows the runs in {options.dir}; Ctrl-C ends it", flush=True)
             server.serve_forever()

@@ -115,22 +115,19 @@ def make(name: str, settings: Iterable[str]) -> Workload:
     Raises UsageError that names what is wrong and what is allowed.
     """
     import pytest_kafkacheck
-    from nemesis.validation import did_you_mean
+    from nemesis.validation import near_or_all
 
     if name not in WORKLOAD_NAMES:
-        raise UsageError(
-            f"no workload {name!r}; there are {', '.join(WORKLOAD_NAMES)}{did_you_mean(name, WORKLOAD_NAMES)}"
-        )
+        raise UsageError(f"no workload {name!r}{near_or_all(name, WORKLOAD_NAMES)}")
     kind: Any = getattr(pytest_kafkacheck, WORKLOAD_NAMES[name])
     allowed = [each.name for each in fields(kind)]
     values: dict[str, Any] = {}
     for setting in settings:
         field, equals, text = setting.partition("=")
-        if not equals or field not in allowed:
-            raise UsageError(
-                f"--set {setting}: expected FIELD=VALUE; fields of {name}: {', '.join(allowed)}"
-                f"{did_you_mean(field, allowed)}"
-            )
+        if not equals:
+            raise UsageError(f"--set {setting}: expected FIELD=VALUE; fields of {name}: {', '.join(allowed)}")
+        if field not in allowed:
+            raise UsageError(f"--set {setting}: {name} has no field {field!r}{near_or_all(field, allowed)}")
         values[field] = _value(text)
     try:
         made: Workload = kind(**values)

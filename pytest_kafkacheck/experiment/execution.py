@@ -22,6 +22,7 @@ from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 from pytest_kafkacheck.cluster.kafka.served_cluster import check_follower_reads, check_release
+from pytest_kafkacheck.disk_space import SpaceWatch
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.applications.containers import (
     as_workers,
@@ -118,6 +119,7 @@ class _Execution:
         self._main_topic = experiment.workload.main_topic(run)
         self._operations = OperationLog(RunDirectory(home).history, run, HARNESS)
         self._steps = Steps(self._operations, say)
+        self._space = SpaceWatch(RunDirectory(home).history)
         self._containers: Mapping[int, AppContainer] = {}
         """Of the instances of an application that runs in containers."""
         self._to_restart: set[int] = set()
@@ -159,14 +161,14 @@ class _Execution:
             self._say(f"load is on: {workers.describe()}")
             self._run_faults(workers)
             self._begin_phase("recovery", workers)
+            if self._space.is_short:
+                self._stop_clients(workers)
             with step("recovery"):
                 self._recover()
             workers.launch_final_reads()  # They load their modules meanwhile.
             with step("load"):
                 self._wait_until(lambda: False, self._experiment.cooldown, workers)
-            for roles in workload.stop_order:
-                with step("stop"):
-                    workers.stop(*roles, limit=workload.stop_limit)
+            self._stop_clients(workers)
             operations.phase("final", skipped=workers.total("skipped"))
             ends: Ends = {}
             with step("final-read"):
@@ -186,6 +188,12 @@ class _Execution:
             with step("delete-topics"):
                 self._topics.delete()
             self._require_records(workers)
+
+    def _stop_clients(self, workers: WorkerPool) -> None:
+        """In the order of the workload. May be called again."""
+        for roles in self._experiment.workload.stop_order:
+            with self._steps.step("stop"):
+                workers.stop(*roles, limit=self._experiment.workload.stop_limit)
 
     def _begin_phase(self, name: str, workers: WorkerPool) -> None:
         """A phase that may have a rate of its own."""
@@ -319,7 +327,7 @@ class _Execution:
     ) -> None:
         """Return when the condition holds, `limit` seconds are over, or `stop` is set.
 
-        Raises InfrastructureError when no worker is left to write a history.
+        Raises InfrastructureError when no worker is left to write a history, or the disk has too little space.
         """
         deadline, counter = time.monotonic() + limit, self._experiment.workload.load_counter
         while not condition() and not self._stop.is_set() and (left := deadline - time.monotonic()) > 0:
@@ -328,6 +336,7 @@ class _Execution:
                     f"Every client process ended early: {workers.describe()}; see logs/client-*.log"
                 )
             raise_if_interrupted()
+            self._space.check()
             in_sync, replicas = workers.reported("isr"), workers.reported("replicas")
             self._status.look(workers.total(counter), in_sync, replicas)
             self._stop.wait(min(interval, left))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import validation
 from pytest_kafkacheck.experiment.applications.plan import group_of, unseen
 from pytest_kafkacheck.experiment.validation import Expectation
+from pytest_kafkacheck.stored_json import parse_json, read_text, what_is_wrong
 from workloads import stored
 from workloads.workload import Layout, Workload, short_topics
 
@@ -179,24 +179,41 @@ class Experiment:
                 **rest,
             )
         except (KeyError, TypeError) as error:
-            raise UsageError(f"not an experiment of format {FORMAT}: {error!r}") from error
+            raise UsageError(f"not an experiment of format {FORMAT}: {what_is_wrong(error)}") from error
 
     @classmethod
     def read(cls, path: Path) -> Experiment:
         """From a file that holds the JSON of `to_json`. Raises UsageError naming the file."""
-        try:
-            text = path.read_text()
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: {error}") from error
-        return cls.parse(text, str(path))
+        return cls.parse(read_text(path), str(path))
 
     @classmethod
     def parse(cls, text: str, file: str) -> Experiment:
         """From the text of such a file. Raises UsageError naming the file."""
+        data = parse_json(text, file)
         try:
-            return cls.from_json(json.loads(text))
+            return cls.from_json(data)
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{file}: {error}") from error
+
+
+def require_experiment(value: object) -> Experiment:
+    """The same value. Raises UsageError for anything else, with what was probably meant."""
+    if isinstance(value, Experiment):
+        return value
+    kind = value if isinstance(value, type) else type(value)
+    name = kind.__name__
+    got = f"the class {name}" if isinstance(value, type) else f"{name}(...)"
+    if issubclass(kind, Experiment):
+        meant = f"{name}(...)"
+    elif hasattr(kind, "workers"):  # a Workload, which need not inherit from it
+        meant = f"Experiment(workload={name}(...))"
+    elif isinstance(value, Event):
+        got, meant = "a fault", f"Experiment(workload=AppendLog(), faults=[{value.fault.name}(...)])"
+    elif issubclass(kind, ClusterSpec):
+        meant = f"Experiment(workload=AppendLog(), cluster={name}(...))"
+    else:
+        raise UsageError(f"expected an Experiment, got {value!r}")
+    raise UsageError(f"expected an Experiment, got {got}; did you mean {meant}?")
 
 
 def read_format(data: Any) -> Mapping[str, Any]:

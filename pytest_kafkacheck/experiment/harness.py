@@ -16,13 +16,14 @@ from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.cluster.docker import own_faults
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.disk_space import full_disk_said, require_space
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.applications.containers import check_containers, needed_of_engine
 from pytest_kafkacheck.experiment.clusters.choose import choose_source
 from pytest_kafkacheck.experiment.clusters.pool import ClusterPool, EngineConnection, Keep
 from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
-from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.experiment import Experiment, require_experiment
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.judging import LiveJudge, judge_all, judge_until_found, keeps_records
 from pytest_kafkacheck.experiment.late_verdict import LateVerdict
@@ -150,11 +151,10 @@ class Harness:
     def check(self, experiment: Experiment) -> None:
         """Refuse what cannot be run here, before anything starts.
 
-        Raises UsageError, and CapabilityError when this host is not capable of one of the faults.
+        Raises UsageError, CapabilityError when this host is not capable of one of the faults, and DiskFullError.
         """
-        if not isinstance(experiment, Experiment):
-            raise UsageError(f"expected an Experiment, got {experiment!r}")
-        events = experiment.schedule.events
+        events = require_experiment(experiment).schedule.events
+        require_space(self._directory)
         self._source.check(experiment.cluster, events)
         # A cluster that is in use, or cannot be used, is reported before this host is examined, which takes a minute.
         self._pool.actual_spec(experiment.cluster, logs=self._directory)
@@ -173,7 +173,7 @@ class Harness:
         InfrastructureError when nothing was recorded, which is never a verdict. A CapabilityError, one of these, says
         that this host is not capable of one of the faults.
         """
-        if why := unused_duration(experiment):
+        if why := unused_duration(require_experiment(experiment)):
             self._say(why)
         home = self.record(experiment, name=name)
         self._say("judging what was recorded")
@@ -190,6 +190,10 @@ class Harness:
 
     def record(self, experiment: Experiment, *, name: str = "") -> Path:
         """Run an experiment and do not judge it. Returns the run's folder. Raises as `run` does."""
+        with full_disk_said(self._directory):
+            return self._record(experiment, name)
+
+    def _record(self, experiment: Experiment, name: str) -> Path:
         self.check(experiment)
         spec = self._pool.actual_spec(experiment.cluster, logs=self._directory)
         if spec != experiment.cluster:
@@ -241,10 +245,12 @@ class Harness:
         rules = RunDirectory(home).read_judging_rules()
         self._spark.start()
         stored = StoredRun(home=home, rules=rules)
-        if only:
-            outcome = judge_until_found(self._spark, stored, only, examples=EXAMPLES)
-        else:
-            (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
+        kept = f"What was recorded is kept; for a verdict on it: kafkacheck analyze {home}"
+        with full_disk_said(home, then=kept):
+            if only:
+                outcome = judge_until_found(self._spark, stored, only, examples=EXAMPLES)
+            else:
+                (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
     def judge_runs(self, homes: Sequence[Path]) -> list[Run]:

@@ -11,6 +11,7 @@ from analyzers.catalogue.registry import require_known
 from analyzers.history.surroundings import Unit
 from analyzers.verdict.promises import require_promises
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.stored_json import read_json, what_is_wrong
 from workloads.history.lines.imports import import_lines
 from workloads.history.lines.parse import BadLines
 
@@ -52,8 +53,10 @@ class ImportedLines:
         """Of a folder; None if nothing was imported into it. Raises UsageError for a file that `write` did not
         write."""
         file = home / FILE
+        if not file.exists():
+            return None
+        data = read_json(file)
         try:
-            data = json.loads(file.read_text())
             requires = data["requires"]
             return cls(
                 path=home / data["path"],
@@ -63,10 +66,8 @@ class ImportedLines:
                 allow=require_known(data["allow"]),
                 unit=data.get("unit", "s"),
             )
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UsageError(f"{file}: cannot be read ({type(error).__name__}: {error})") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f"{file}: not what an import has written: {what_is_wrong(error)}") from error
 
 
 def import_run(

@@ -127,8 +127,8 @@ class Steps:
             log.warning("step %s of the run failed", name, exc_info=not foreseen)
             if text not in self.problems:
                 self.problems.append(text)
-                self._operations.problem(name, text, invoked=began)
                 self._say(f"{name}: {text}")
+                self._operations.problem(name, text, invoked=began)
 
 
 def write_environment(home: Path, cluster: UsedCluster, workload: Workload) -> None:

@@ -69,9 +69,10 @@ def read_experiment(run: Path) -> Experiment:
     """Raises UsageError for a folder that is no run."""
     directory = RunDirectory(run)
     if not directory.experiment.is_file():
+        why = "it is a file" if run.is_file() else "it has no experiment.json"
         raise UsageError(
-            f"{run}: not the folder of a run, it has no experiment.json. Runs are kept below .kafkacheck/, and the "
-            f"text of a failed test names its folder"
+            f"{run}: not the folder of a run, {why}. Runs are kept below .kafkacheck/, and the text of a failed test "
+            f"names its folder"
         )
     return directory.read_experiment()
 

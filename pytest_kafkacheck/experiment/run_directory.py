@@ -22,6 +22,7 @@ from analyzers.verdict.verdict import Verdict
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment, read_bounds, read_format, read_requires
 from pytest_kafkacheck.experiment.validation import Expectation
+from pytest_kafkacheck.stored_json import parse_json, read_text
 from workloads.pipeline import APP
 from workloads.stored import producer_settings, stored_judging
 
@@ -90,11 +91,7 @@ class RunDirectory:
 
     def read_judging_rules(self) -> JudgingRules:
         """By which the run is judged. Raises UsageError naming the file."""
-        try:
-            text = self.experiment.read_text()
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{self.experiment}: {error}") from error
-        return JudgingRules.parse(text, str(self.experiment))
+        return JudgingRules.parse(read_text(self.experiment), str(self.experiment))
 
     def read_verdict(self) -> Verdict | None:
         """The stored verdict; None where there is none, or one that this version cannot read."""
@@ -159,8 +156,9 @@ class JudgingRules:
 
         The workload is loaded only if it is built in, or if an earlier version stored it without what judging needs.
         """
+        content = parse_json(text, file)
         try:
-            data = read_format(json.loads(text))
+            data = read_format(content)
             stored = stored_judging(data.get("workload"))
             if stored is None:
                 return cls.of(Experiment.from_json(data))

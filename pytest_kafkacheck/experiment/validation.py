@@ -95,7 +95,20 @@ def unused_duration(experiment: Values) -> str | None:
     if not experiment.faults or experiment.duration == DURATION:
         return None
     why = "with faults, the load goes on until the last one has healed"
-    return f"duration={experiment.duration:g} has no effect: {why}"
+    return late_fault(experiment) or f"duration={experiment.duration:g} has no effect: {why}"
+
+
+def late_fault(experiment: Values) -> str | None:
+    """A sentence where a fault begins after the end of the run that the duration seems to say; None otherwise."""
+    duration, events = experiment.duration, experiment.faults
+    late = next((event for event in events if event.after is None and event.at > duration), None)
+    if late is None or duration == DURATION:
+        return None
+    end = max(event.latest + event.lasting for event in events)
+    return (
+        f"{late.id} begins at {late.at:g} s, after duration={duration:g} s: with faults, the load goes on "
+        f"until the last one has healed, at about {end:g} s; leave duration out, or let the fault begin earlier"
+    )
 
 
 def check_settings_of_faults(schedule: Schedule, version: str) -> None:
@@ -153,8 +166,10 @@ def _check_requires(requires: Any, workload: Workload) -> None:
             if names is not None:
                 require_promises(names)
         except ValueError as error:
-            near = [did_you_mean(each, PROMISES) for each in names] if isinstance(names, Collection) else []
-            raise UsageError(f"{where}={names!r}: {error}{next(filter(None, near), '')}") from error
+            for each in names if isinstance(names, Collection) and not isinstance(names, str) else ():
+                if near := did_you_mean(each, PROMISES):
+                    raise UsageError(f"{where}: no promise named {each}{near}") from error
+            raise UsageError(f"{where}={names!r}: {error}") from error
 
 
 def _check_topics(workload: Workload, cluster: ClusterSpec) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from nemesis.validation import near_or_all
 from pytest_kafkacheck.audit.assess import outcome
 from pytest_kafkacheck.audit.configuration import Configuration
 from pytest_kafkacheck.audit.events import EVENTS
@@ -88,10 +89,10 @@ class Scenarios:
 
 
 def scenarios(*names: str) -> Scenarios:
-    """The scenarios of these names; without names, all. Raises UsageError that lists what there is."""
+    """The scenarios of these names; without names, all. Raises UsageError for another name."""
     known = all_scenarios()
-    if unknown := [name for name in names if name not in known]:
-        raise UsageError(f"no scenario {unknown[0]!r}; there are {', '.join(known)}")
+    if unknown := [name for name in names if not isinstance(name, str) or name not in known]:
+        raise UsageError(f"no scenario {unknown[0]!r}{near_or_all(unknown[0], known)}")
     return Scenarios(tuple(known[name] for name in dict.fromkeys(names or known)))
 
 

@@ -16,6 +16,10 @@ from pytest_kafkacheck.plugin.fixtures import _kafkacheck_scope as _kafkacheck_s
 from pytest_kafkacheck.plugin.fixtures import kafkacheck as kafkacheck
 from pytest_kafkacheck.plugin.fixtures import kafkacheck_cluster as kafkacheck_cluster
 from pytest_kafkacheck.plugin.fixtures import kafkacheck_recorder as kafkacheck_recorder
+from pytest_kafkacheck.plugin.import_warnings import (
+    pytest_load_initial_conftests as pytest_load_initial_conftests,
+)
+from pytest_kafkacheck.plugin.interrupts import BriefInterrupts
 from pytest_kafkacheck.plugin.interrupts import pytest_runtest_setup as pytest_runtest_setup
 from pytest_kafkacheck.plugin.marker import pytest_collection_modifyitems as pytest_collection_modifyitems
 from pytest_kafkacheck.plugin.marker import register_marker
@@ -38,3 +42,5 @@ def pytest_configure(config: pytest.Config) -> None:
     check_matrix_file(config)
     check_summary_file(config)
     register_marker(config)
+    if not config.getoption("fulltrace", False):
+        config.pluginmanager.register(BriefInterrupts())

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_kafkacheck.plugin.cells import RESULT
 from pytest_kafkacheck.plugin.evidence import CLUSTER, OUTPUT, RECORDING, keep_evidence
+from pytest_kafkacheck.plugin.interrupts import announce
 from pytest_kafkacheck.plugin.marker import marker_options
 from pytest_kafkacheck.plugin.options import directory_of, harness_options, scope_of
 from pytest_kafkacheck.plugin.own_processes import OwnProcesses
@@ -32,6 +33,7 @@ def _kafkacheck_harness(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Harness]:
     from pytest_kafkacheck.guard import check_siblings
+    from pytest_kafkacheck.termination import announced_by
 
     check_siblings()
     shared = shared_session(pytestconfig, tmp_path_factory.getbasetemp().parent)
@@ -39,7 +41,7 @@ def _kafkacheck_harness(
         with skipped_where_impossible():
             _require_free(attach, session=None if shared is None else shared.owner)
     with warnings.catch_warnings():
-        # kafka-python 3.0.12 warns at import on Python 3.11, which must not fail a project that runs with -W error.
+        # kafka-python warns at import on Python 3.11, which must not fail a project that runs with -W error.
         warnings.simplefilter("ignore", DeprecationWarning)
         from pytest_kafkacheck.experiment.harness import Harness
 
@@ -51,7 +53,7 @@ def _kafkacheck_harness(
     )
     # A second Ctrl-C can end the teardown of this fixture early.
     pytestconfig.add_cleanup(harness.close)
-    with harness:
+    with announced_by(announce(pytestconfig)), harness:
         yield harness
     if harness.kept:
         announce_kept(pytestconfig, harness.kept)

@@ -54,9 +54,18 @@ def marker_options(item: pytest.Item) -> MarkerOptions:
         or marker.kwargs.keys() - known
         or marker.kwargs.get("unknown", "fail") not in ("fail", "pass")
         or not isinstance(marker.kwargs.get("alone", False), bool)
+        or not _is_spec(marker.kwargs.get("cluster"))
     ):
         raise pytest.UsageError(
             f"{item.nodeid}: marker kafkacheck takes unknown='fail' or unknown='pass', cluster=ClusterSpec(...) and "
             f"alone=True, not {marker.args!r} {marker.kwargs!r}"
         )
     return MarkerOptions(**marker.kwargs)
+
+
+def _is_spec(cluster: object) -> bool:
+    if cluster is None:
+        return True
+    from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+
+    return isinstance(cluster, ClusterSpec)

@@ -16,7 +16,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kafkacheck-dir",
         metavar="DIR",
-        help="Keep each run's history, logs and verdict in DIR. Default: ini kafkacheck_dir, else .kafkacheck",
+        help="Keep each run's history, logs and verdict in DIR, relative to the current folder. Default: ini "
+        "kafkacheck_dir, relative to rootdir, else .kafkacheck there",
     )
     group.addoption(
         "--kafkacheck-fresh",
@@ -172,8 +173,10 @@ def scope_of(config: pytest.Config) -> Scope:
 
 
 def directory_of(config: pytest.Config) -> Path:
-    """Where runs are kept."""
-    return config.rootpath / Path(_either(config, "dir"))
+    """Where runs are kept. What is typed counts from the current folder, and what the ini file says from its own."""
+    if typed := config.getoption("kafkacheck_dir"):
+        return config.invocation_params.dir / str(typed)
+    return config.rootpath / str(config.getini("kafkacheck_dir"))
 
 
 def harness_options(config: pytest.Config) -> dict[str, Any]:

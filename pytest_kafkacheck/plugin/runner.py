@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast, overload
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
 @contextmanager
 def skipped_where_impossible() -> Iterator[None]:
     """Skip the test where the host cannot do one of its faults; the reason says which one, and why. Fail it in one
-    line where an image is missing, or the session's cluster cannot be used: how we came to look for it says nothing
-    to a user.
+    line where an image or space on the disk is missing, or the session's cluster cannot be used: how we came to look
+    for it says nothing to a user.
     """
-    from pytest_kafkacheck.errors import CapabilityError, KafkacheckError, MissingImageError
+    from pytest_kafkacheck.errors import CapabilityError, DiskFullError, KafkacheckError, MissingImageError
 
     try:
         yield
     except CapabilityError as error:
         pytest.skip(str(error))
-    except MissingImageError as error:
+    except (MissingImageError, DiskFullError) as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     except KafkacheckError as error:
         if not error.is_of_cluster:
@@ -77,7 +78,12 @@ class Kafkacheck:
         __tracebackhide__ = True
         if type(experiment).__module__ == CELLS:
             return self._cell(cast("Cell", experiment))
-        experiment = cast("Experiment", experiment)
+        from pytest_kafkacheck.experiment.experiment import require_experiment
+        from pytest_kafkacheck.experiment.validation import late_fault
+
+        experiment = require_experiment(experiment)
+        if (late := late_fault(experiment)) is not None:
+            warnings.warn(late, stacklevel=2)
         if self.seed:
             experiment = experiment.reseeded(self.seed)
         with skipped_where_impossible():

@@ -50,11 +50,11 @@ def _shown(error: BaseException) -> BaseException | None:
     kept = max((number for number, frame in enumerate(frames) if not _is_ours(frame)), default=-1) + 1
     below = frames[kept:]
     from pytest_kafkacheck.errors import UsageError
-    from pytest_kafkacheck.wrong_keyword import wrong_keyword
+    from pytest_kafkacheck.wrong_call import wrong_call
 
     text = str(error)
     if isinstance(error, TypeError):
-        said = wrong_keyword(error)
+        said = wrong_call(error)
         if said is None or below:
             return None
         text = said
@@ -73,6 +73,12 @@ def _frames(traceback: TracebackType | None) -> list[TracebackType]:
         found.append(traceback)
         traceback = traceback.tb_next
     return found
+
+
+def is_our_file(path: Path | str) -> bool:
+    """Whether it is a file of one of our packages."""
+    path = Path(path)
+    return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in OURS
 
 
 def _place(frame: TracebackType) -> str:

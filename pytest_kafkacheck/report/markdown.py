@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from analyzers.causes.story import story
 from analyzers.verdict.exercised import FaultExercised
-from pytest_kafkacheck.report.page import SIGNS, headline
+from pytest_kafkacheck.report.page import card, escaped
 from pytest_kafkacheck.report.run_data import RunData
 
 MOST_FAULTS = 30
@@ -19,10 +19,7 @@ def markdown(run: RunData) -> str:
 
 def _lines(run: RunData) -> Iterator[str]:
     verdict = run.verdict
-    result = verdict.result if verdict is not None else "not judged"
-    yield f"### {SIGNS[result]} {result}: {escaped(run.name)}"
-    yield ""
-    yield escaped(headline(verdict))
+    yield card(run)
     if verdict is None:
         return
     text = story(verdict).partition("\n")[2]
@@ -58,8 +55,3 @@ def _fault(each: FaultExercised) -> str:
         proved += "; met no work"
     acks = f"{each.acks_before:,}, {each.acks_during:,}, {each.acks_after:,}"
     return f"| {escaped(each.event)} | {escaped(each.target)} | {times[0]} | {times[1]} | {proved} | {acks} |"
-
-
-def escaped(text: str) -> str:
-    """Names are shown as they are, whatever Markdown or HTML would make of them."""
-    return re.sub(r"([\\`*_{}\[\]<>|#&])", r"\\\1", text.replace("\n", " "))

@@ -36,8 +36,14 @@ SIGNS = {"valid": "✓", "invalid": "✗", "unknown": "?", "not judged": "–"}
 class Page:
     name: str
     result: str
+    title: str
+    """What decided the result, as a sentence."""
     headline: str
-    """What decided the result, in one line."""
+    """The anomalies, or what the run showed, in one line."""
+    also: tuple[str, ...]
+    """The anomalies of an invalid run other than that of the title, each with its count."""
+    card: str
+    """The summary as Markdown, see `pytest_kafkacheck.report.markdown.card`."""
     story: tuple[StoryLine, ...]
     facts: tuple[tuple[str, str], ...]
     axis: Axis
@@ -71,7 +77,10 @@ def page(run: RunData) -> Page:
     return Page(
         name=run.name,
         result=verdict.result if verdict is not None else "not judged",
+        title=title(verdict),
         headline=headline(verdict),
+        also=also(verdict),
+        card=card(run),
         story=story_lines(text),
         facts=tuple(_facts(run)),
         axis=run.axis,
@@ -87,6 +96,59 @@ def page(run: RunData) -> Page:
         processes=tuple((str(number), name) for number, name in sorted(run.clients.items())),
         data=embedded(run, counts),
     )
+
+
+def title(verdict: Verdict | None) -> str:
+    """What decided the result, as a sentence."""
+    if verdict is None:
+        return "The run is not judged"
+    deciding = verdict.deciding
+    if deciding is None:
+        return "No promise was found broken" if verdict.result == "valid" else headline(verdict)
+    why = next(
+        (cause.why for cause in verdict.causes if cause.why and deciding.anomaly in cause.findings), ""
+    )
+    return f"{deciding.count:,} {deciding.summary}{f': {why}' if why else ''}"
+
+
+def also(verdict: Verdict | None) -> tuple[str, ...]:
+    """The findings that the title does not name, where it names one; each with its count."""
+    deciding = None if verdict is None else verdict.deciding
+    if verdict is None or deciding is None:
+        return ()
+    others = (each for each in verdict.findings if each is not deciding)
+    return tuple(f"{each.anomaly} ×{each.count:,}{_note(each)}" for each in others)
+
+
+def card(run: RunData) -> str:
+    """The verdict, what was broken and what to set, as a few lines of Markdown for a colleague."""
+    verdict = run.verdict
+    result = verdict.result if verdict is not None else "not judged"
+    lines = [f"### {SIGNS[result]} {result}: {escaped(title(verdict))}", ""]
+    if verdict is not None:
+        settings = ", ".join(f"{name}={value}" for name, value in _key_settings(verdict))
+        changes = dict.fromkeys(cause.change for cause in verdict.causes if cause.change)
+        rows = {
+            "run": run.name,
+            "found": headline(verdict),
+            "faults": ", ".join(f"{each.fault} {each.target}" for each in verdict.exercised.faults) or "none",
+            "with": settings,
+            "set": "; ".join(changes),
+            "unknown": "; ".join(verdict.unknowns[:2]) if result != "unknown" else "",
+        }
+        lines += [f"- {name}: {escaped(text)}" for name, text in rows.items() if text]
+    return "\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """Names are shown as they are, whatever Markdown or HTML would make of them."""
+    return re.sub(r"([\\`*_{}\[\]<>|#&])", r"\\\1", text.replace("\n", " "))
+
+
+def _key_settings(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    for key in ("acks", "enable.idempotence", "min.insync.replicas", "unclean.leader.election.enable"):
+        if key in verdict.settings:
+            yield key, verdict.settings[key]
 
 
 def headline(verdict: Verdict | None) -> str:
@@ -131,9 +193,7 @@ def _facts(run: RunData) -> Iterator[tuple[str, str]]:
     if workload:
         yield "workload", str(workload.get("type", "")).rpartition(":")[2]
     if run.verdict is not None:
-        settings = run.verdict.settings
-        keys = ("acks", "enable.idempotence", "min.insync.replicas", "unclean.leader.election.enable")
-        if known := [f"{key}={settings[key]}" for key in keys if key in settings]:
+        if known := [f"{name}={value}" for name, value in _key_settings(run.verdict)]:
             yield "settings", ", ".join(known)
         exercised = run.verdict.exercised
         yield "sends", ", ".join(f"{count:,} {kind}" for kind, count in exercised.sends.items()) or "none"

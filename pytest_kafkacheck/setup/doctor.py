@@ -73,7 +73,8 @@ def examine(spec: ClusterSpec | None = None) -> Iterator[Diagnosis]:
     try:
         client = connect()
     except InfrastructureError as error:
-        yield Diagnosis("engine", "missing", str(error).splitlines()[0], "run `kafkacheck setup` as root")
+        reason, _, remedy = str(error).partition("\n")
+        yield Diagnosis("engine", "missing", reason, remedy or "run `kafkacheck setup` as root")
         return
     with closing(client):
         info = client.info()

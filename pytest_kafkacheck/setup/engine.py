@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from pytest_kafkacheck.cluster.docker.engine import connect
+from pytest_kafkacheck.cluster.docker.engine import connect, is_refused
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.setup import debian
@@ -26,7 +26,7 @@ def ensure_engine(say: Say) -> None:
         say(f"Docker engine {_version()}: running")
         return
     except InfrastructureError as silent:
-        if "DOCKER_HOST" in os.environ:
+        if "DOCKER_HOST" in os.environ or is_refused(silent):
             raise
         if os.geteuid() != 0:
             raise InfrastructureError(

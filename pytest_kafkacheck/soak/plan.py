@@ -16,7 +16,7 @@ from typing import Any
 from nemesis.budget import Budget
 from nemesis.generate import MOST, Generated
 from nemesis.registry import FAULTS
-from nemesis.validation import count, did_you_mean
+from nemesis.validation import count, near_or_all
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -138,14 +138,16 @@ class Soak:
             )
 
     def _check_vary(self) -> None:
+        if not isinstance(self.vary, Mapping):
+            raise UsageError(
+                f"Soak.vary={self.vary!r}: expected lists of values by field, as {{'rate': [200, 2000]}}"
+            )
         for name, values in self.vary.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise UsageError(f"Soak.vary[{name!r}]={values!r}: expected a list of values, one or more")
             if not any(name in fields_of(each) for each in self.workloads):
                 known = sorted({field for each in self.workloads for field in fields_of(each)})
-                raise UsageError(
-                    f"Soak.vary: no workload has a field {name!r}; their fields are {', '.join(known)}"
-                )
+                raise UsageError(f"Soak.vary: no workload has a field {name!r}{near_or_all(name, known)}")
 
     def _is_possible(self, workload: Workload, cluster: ClusterSpec) -> bool:
         try:
@@ -168,9 +170,7 @@ def with_faults(plan: Soak, names: Sequence[str]) -> Soak:
     """With these faults only. Those that the plan weighs keep their weight. Raises UsageError for an unknown one."""
     for name in names:
         if name not in FAULTS:
-            raise UsageError(
-                f"--faults: no fault {name!r}; there are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}"
-            )
+            raise UsageError(f"--faults: no fault {name!r}{near_or_all(name, FAULTS)}")
     weights = plan.faults or {}
     return replace(plan, faults={name: weights.get(name, 1.0) for name in names})
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nemesis.tasks import Start, Task, in_thread, wait_until
-from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from pytest_kafkacheck.errors import DiskFullError, InfrastructureError, UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.late_verdict import LATE_LIMIT
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
@@ -165,6 +165,8 @@ class _Running:
         recorded: Path | InfrastructureError
         try:
             recorded = self._lab.record(drawn.experiment, name=name_of(number))
+        except DiskFullError:  # the next round would find no more space
+            raise
         except InfrastructureError as error:
             recorded = error
         seconds = self._clock() - began

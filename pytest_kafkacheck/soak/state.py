@@ -15,6 +15,7 @@ from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.soak.pairs import Pair
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.round import Round
+from pytest_kafkacheck.stored_json import read_json, what_is_wrong
 
 FORMAT = 1
 
@@ -81,14 +82,16 @@ class SoakFolder:
         if not self.file.exists():
             return State(plan=plan.digest, seed=seed)
         try:
-            data = json.loads(self.file.read_text())
+            data = read_json(self.file)
             if data["format"] != FORMAT:
                 raise ValueError(f"format {data['format']!r}, expected {FORMAT}")
             rounds = tuple(Round.from_json(each) for each in data["rounds"])
             state = State(plan=data["plan"], seed=data["seed"], seconds=data["seconds"], rounds=rounds)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except UsageError as error:
+            raise UsageError(f"{error}; remove the folder to start again") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(
-                f"{self.file}: cannot be read ({error!r}); remove the folder to start again"
+                f"{self.file}: not the state of a soak ({what_is_wrong(error)}); remove the folder to start again"
             ) from error
         if (state.plan, state.seed) != (plan.digest, seed):
             raise UsageError(

@@ -37,6 +37,7 @@ def test_interrupted_session_removes_everything(
     running.wait_for(moment)
     clients = running.descendants()
     running.signal(number)
+    running.wait_for("interrupted: cleaning up")
     assert running.wait(limit=90) == pytest.ExitCode.INTERRUPTED, running.output
     assert owned(running.pid) == []
     _wait_gone(clients)

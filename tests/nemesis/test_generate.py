@@ -141,7 +141,10 @@ def test_a_budget_without_room_for_any_event_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"weights": {"meteor": 1}}, "Generated.weights: fault 'meteor'; allowed are crash-loop, kill"),
+        (
+            {"weights": {"asteroid": 1}},
+            "Generated.weights: no fault 'asteroid'; allowed are crash-loop, kill",
+        ),
         ({"weights": {"fence": 1}}, "Generated.weights: fence needs the name of a producer"),
         (
             {"weights": {"configure": 1}},

@@ -22,18 +22,23 @@ def test_a_near_word_is_suggested_with_what_follows_it() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda: isolate("leder", at=1, lasting=1), "target 'leder': .*did you mean 'leader'"),
+        (
+            lambda: isolate("leder", at=1, lasting=1),
+            "^no target 'leder'; did you mean 'leader' or 'reader'.$",
+        ),
+        (lambda: isolate("boss", at=1, lasting=1), "^no target 'boss'; allowed are node ids such as 2"),
+        (lambda: isolate("leader:x", at=1, lasting=1), "^no target 'leader:x'; allowed are .*clients$"),
         (lambda: isolate("co-ordinator:billing", at=1, lasting=1), "did you mean 'coordinator:billing'"),
         (lambda: isolate("minorty", at=1, lasting=1), "did you mean 'minority'"),
         (lambda: isolate("one", after="leader-chnge", lasting=1), "trigger .*did you mean 'leader-change'"),
         (lambda: isolate("one", after="ack:100", lasting=1), "did you mean 'acks:100'"),
         (
             lambda: event_from_json({"fault": "isolat", "target": "one", "at": 1}),
-            "fault 'isolat'; allowed are .*; did you mean 'isolate'",
+            "no fault 'isolat'; did you mean 'isolate' or 'isolate-app'.$",
         ),
         (
             lambda: Generated(length=10, weights={"paus": 1}),
-            "fault 'paus'; allowed are .*; did you mean 'pause'",
+            "no fault 'paus'; did you mean 'pause'.$",
         ),
     ],
 )

@@ -42,7 +42,23 @@ def test_experiment_of_a_run(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("absent.json", None, "no such file"),
-        ("broken.json", "{", "broken.json"),
+        (
+            "broken.json",
+            "{",
+            "broken.json, line 1, column 2: expected property name enclosed in",
+        ),
+        (
+            "broken.json",
+            '{\n "format" oops',
+            "broken.json, line 2, column 11: expected ':' delimiter, found 'oops'",
+        ),
+        ("broken.json", "[" * 100_000, "expected JSON that is not nested so deeply"),
+        (
+            "latin.json",
+            b'{\n"name": "caf\xe9"}',
+            "latin.json, line 2: expected text in UTF-8, found the byte 0xe9",
+        ),
+        ("empty.json", '{"format": 1}', "not an experiment of format 1: the field 'workload' is missing"),
         ("other.json", '{"format": 0}', "format 0"),
         ("notes.txt", "x", "expected experiment.json"),
         ("tests.py", "def test_it(kafkacheck): pass", "binds no Experiment"),
@@ -57,10 +73,10 @@ def test_experiment_of_a_run(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_file_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, message: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | bytes | None, message: str
 ) -> None:
     if content is not None:
-        (tmp_path / name).write_text(content)
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     assert cli.main(["run", str(tmp_path / name)]) == cli.USAGE
     assert message in capsys.readouterr().err
 

@@ -30,7 +30,7 @@ def test_arguments_name_an_event() -> None:
         (("cpu", "1", ["cores=many"], None), r"cores='many': expected a number"),
         (("cpu", "1", ["colour=red"], None), r"colour"),
         (("reset", "one", [], 3.0), r"--lasting 3: reset is momentary; leave it out"),
-        (("kill", "the boss", [], None), r"target 'the boss': allowed are"),
+        (("kill", "the boss", [], None), r"target 'the boss'; allowed are"),
         (("kill", "1", [], -1.0), r"Event.lasting=-1.0: expected seconds, more than 0"),
         (("partition", "[[1]]", [], None), r"expected two or more disjoint groups"),
     ],

@@ -110,7 +110,7 @@ def test_every_exit_status_has_a_meaning() -> None:
         ("ls --jsn", "kafkacheck ls: unrecognized arguments: --jsn; did you mean '--json'?"),
         ("cluster up --broker=3 --nme=x", "did you mean '--name'"),
         ("cluster upp", "kafkacheck cluster: argument ACTION: 'upp' is not known; did you mean 'up'?"),
-        ("completion fish", "'fish' is not known; expected bash, zsh, tcsh"),
+        ("completion ksh", "'ksh' is not known; did you mean 'zsh'"),
         ("run", "kafkacheck run: the following arguments are required: FILE; see kafkacheck run --help"),
     ],
 )
@@ -124,6 +124,11 @@ def test_what_is_not_known_comes_with_what_was_probably_meant(
     assert said in text
 
 
-def test_without_a_command_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_five_are_shown_and_how_to_see_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == cli.USAGE
-    assert "examples:" in capsys.readouterr().out
+    *_, last = lines = capsys.readouterr().out.splitlines()
+    helps = {each.name: each.help for each in discover("pytest_kafkacheck.cli")}
+    shown = [line.split(maxsplit=2) for line in lines if line.startswith("  ")]
+    assert len(shown) == 5
+    assert all(program == "kafkacheck" and helps[name] == text for program, name, text in shown)
+    assert "kafkacheck --help" in last

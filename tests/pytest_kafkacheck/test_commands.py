@@ -14,7 +14,7 @@ from textwrap import dedent
 import pytest
 
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.cli.command import CommandGroup, discover
+from pytest_kafkacheck.cli.command import SECTIONS, CommandGroup, discover
 from pytest_kafkacheck.errors import InfrastructureError, UsageError, VerdictError
 
 FOLDER = "pytest_kafkacheck.cli"
@@ -62,8 +62,8 @@ def test_a_new_file_is_a_new_command(more_commands: Path, capsys: pytest.Capture
     assert cli.main(["hello", "--name", "Kafka"]) == 7
     assert capsys.readouterr().out == "hello Kafka\n"
     listed = re.findall(r"^    (\w+) ", cli.parser().format_help(), flags=re.MULTILINE)
-    assert listed[listed.index("export") :][:3] == ["export", "hello", "demo"], (
-        "order 85 is between 80 and 90"
+    assert listed[listed.index("export") :][:3] == ["export", "hello", "cluster"], (
+        "order 85 is between 80 and 100"
     )
     assert "helper" not in listed
 
@@ -77,6 +77,9 @@ def test_every_declaration_is_listed_by_help_in_its_order() -> None:
     assert all(positions)
     starts = [found.start() for found in positions if found]
     assert starts == sorted(starts)
+    headings = [text.index(f"\n  {heading}:\n") for _, heading in SECTIONS]
+    assert sorted(headings) == headings
+    assert headings[0] < starts[0] < headings[-1] < starts[-1]
     for level in (commands, *(discover(each.package) for each in commands if isinstance(each, CommandGroup))):
         assert len({each.order for each in level}) == len(level), "two commands have the same position"
         assert len({each.name for each in level}) == len(level)

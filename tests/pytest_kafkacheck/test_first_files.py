@@ -76,6 +76,19 @@ def test_nothing_is_written_where_one_file_is_there(
     assert cli.main(["init", str(tmp_path / "none")]) == cli.USAGE
 
 
+def test_fish_completes_commands_options_and_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """As text: fish is installed on few machines."""
+    assert cli.main(["completion", "fish"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    conditions = {"trend": "_shtab_kafkacheck_using; and", "--failed": "'_shtab_kafkacheck_using ls'"}
+    for word, condition in conditions.items():
+        wanted = f" -l {word[2:]} " if word.startswith("--") else f" -a {word} "
+        assert any(wanted in line and condition in line for line in lines)
+    assert any(
+        "'_shtab_kafkacheck_using run; and" in line and "__fish_complete_path" in line for line in lines
+    )
+
+
 def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As an interactive bash calls it."""
     if (bash := shutil.which("bash")) is None:

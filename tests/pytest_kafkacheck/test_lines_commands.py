@@ -89,7 +89,7 @@ def test_a_folder_into_which_lines_were_imported_keeps_their_rules(tmp_path: Pat
     (tmp_path / "moved" / "imported.json").write_text("{}")
     (run,) = stored_runs([str(tmp_path / "moved")])
     assert run.problem is not None
-    assert "imported.json: cannot be read (KeyError: 'requires')" in run.problem
+    assert "imported.json: not what an import has written: the field 'requires' is missing" in run.problem
 
 
 def test_a_file_outside_keeps_its_place(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -80,6 +81,79 @@ def test_a_session_without_its_fixtures_loads_nothing_large_and_prints_nothing(
     assert not (pytester.path / ".kafkacheck").exists()
 
 
+INTERRUPTED = """
+import signal, types, pytest
+from pytest_kafkacheck.plugin.interrupts import announce
+from pytest_kafkacheck.termination import announced_by, terminated_like_interrupted
+
+def run(*_, **__):
+    print("cap" + "tured")
+    signal.raise_signal(signal.SIGINT)
+
+@pytest.fixture(scope="session")
+def _kafkacheck_harness(pytestconfig):
+    with announced_by(announce(pytestconfig)), terminated_like_interrupted():
+        yield types.SimpleNamespace(run=run, drop_cluster=lambda: None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [((), "*/test_it.py:3: KeyboardInterrupt"), (("--full-trace",), "*termination.py:*: KeyboardInterrupt")],
+)
+def test_an_interrupt_is_answered_at_once_and_shown_as_the_line_of_the_test(
+    pytester: pytest.Pytester, options: tuple[str, ...], line: str
+) -> None:
+    pytester.makeconftest(INTERRUPTED)
+    pytester.makepyfile(test_it=TEST.format("run.assert_valid()"))
+    result = pytester.runpytest_subprocess(*options)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*kafkacheck: interrupted: cleaning up*", line])
+    assert "captured" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("file", ["conftest.py", "test_it.py"])
+def test_only_the_warnings_of_the_import_of_kafka_python_are_kept_from_the_user(
+    pytester: pytest.Pytester, file: str
+) -> None:
+    pytester.makeini("[pytest]\nfilterwarnings = error")
+    pytester.path.joinpath(file).write_text("from kafka import KafkaConsumer, KafkaProducer\n")
+    with pytester.path.joinpath("test_it.py").open("a") as test:
+        test.write(
+            "import importlib.resources, warnings, pytest\n"
+            "def test_kafka():\n"
+            "    from kafka.admin import KafkaAdminClient\n"
+            "@pytest.mark.filterwarnings('default')\n"
+            "def test_own():\n"
+            "    warnings.warn('read_text is deprecated', DeprecationWarning)\n"
+        )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=2, warnings=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        ([], "ours"),
+        (["--kafkacheck-dir", "runs"], "tests/runs"),
+        (["--kafkacheck-dir", "{root}/absolute"], "absolute"),
+    ],
+)
+def test_a_folder_that_is_typed_counts_from_the_current_one_and_that_of_the_ini_file_from_its_own(
+    pytester: pytest.Pytester, arguments: list[str], where: str
+) -> None:
+    pytester.makeini("[pytest]\nkafkacheck_dir = ours")
+    below = pytester.mkdir("tests")
+    (below / "test_it.py").write_text(
+        "from pytest_kafkacheck.plugin.options import directory_of\n"
+        "def test_it(pytestconfig): print('runs in', directory_of(pytestconfig))\n"
+    )
+    root = pytester.path
+    os.chdir(below)
+    result = pytester.runpytest_inprocess("-s", *(each.format(root=root) for each in arguments))
+    result.stdout.fnmatch_lines([f"*runs in {root / where}"])
+
+
 def test_options_and_marker_are_documented(pytester: pytest.Pytester) -> None:
     text = pytester.runpytest_subprocess("--help").stdout.str()
     options = (
@@ -150,16 +224,38 @@ def test_marker_accepts_unknown(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("--fake", "unknown").assert_outcomes(passed=1)
 
 
-def test_wrong_marker_is_a_usage_error(pytester: pytest.Pytester) -> None:
+def test_a_fault_after_the_stated_end_of_the_load_is_warned_of_at_the_line_of_the_test(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeconftest(HARNESS)
     pytester.makepyfile(
-        "import pytest\npytestmark = pytest.mark.kafkacheck(unkown='pass')\n"
-        + TEST.format("run.assert_valid()")
+        """
+        from pytest_kafkacheck import AppendLog, Experiment, kill
+        def test_it(kafkacheck):
+            late = Experiment(workload=AppendLog(), faults=[kill("leader", at=30, lasting=5)], duration=10)
+            kafkacheck(late)
+            kafkacheck(Experiment(workload=AppendLog(), faults=[kill("leader", at=30, lasting=5)]))
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["*test_a_fault*py:4: UserWarning: kill-0 begins at 30 s, after duration=10 s*at about 35 s*"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("marker", "shown"), [("unkown='pass'", "*unkown*"), ("cluster=3", "*{'cluster': 3}")]
+)
+def test_wrong_marker_is_a_usage_error(pytester: pytest.Pytester, marker: str, shown: str) -> None:
+    pytester.makeconftest(HARNESS)
+    pytester.makepyfile(
+        f"import pytest\npytestmark = pytest.mark.kafkacheck({marker})\n" + TEST.format("run.assert_valid()")
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*marker kafkacheck takes unknown='fail' or unknown='pass', cluster=*unkown*"]
+        [f"*marker kafkacheck takes unknown='fail' or unknown='pass', cluster={shown}"]
     )
 
 

@@ -86,6 +86,10 @@ def test_a_duration_without_effect_is_explained() -> None:
     assert unused_duration(experiment(fault, duration=2)) == (
         "duration=2 has no effect: with faults, the load goes on until the last one has healed"
     )
+    assert unused_duration(experiment(isolate("leader", at=300, lasting=8), duration=10)) == (
+        "isolate-0 begins at 300 s, after duration=10 s: with faults, the load goes on until the last "
+        "one has healed, at about 308 s; leave duration out, or let the fault begin earlier"
+    )
     assert unused_duration(experiment(fault)) is None
     assert unused_duration(experiment(duration=2)) is None
 
@@ -117,6 +121,8 @@ def test_the_status_line_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) 
         line = StatusLine()
         line("12/35 s  steady")
         line("13/35 s  steady")
+        # Also where the process is killed now.
+        assert stream.getvalue().count("\x1b[?25l") == stream.getvalue().count("\x1b[?25h")
         line("")
         line("")
         assert ("13/35 s" in stream.getvalue()) == is_shown

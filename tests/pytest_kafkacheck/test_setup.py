@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -73,6 +75,31 @@ def test_an_engine_that_was_named_is_not_replaced_by_another(
     monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:1/{tmp_path.name}")
     with pytest.raises(InfrastructureError, match="DOCKER_HOST"):
         engine.ensure_engine(lambda _: None)
+
+
+REFUSED = """
+import socket
+from pytest_kafkacheck.setup import doctor, engine
+
+def refuse(*_):
+    raise PermissionError(13, "Permission denied")
+
+socket.socket.connect = refuse
+print(*(f"{each.what}\\n{each.remedy}" for each in doctor.examine() if each.name == "engine"))
+engine.ensure_engine(print)
+"""
+
+
+def test_a_user_without_permission_reads_how_to_get_it() -> None:
+    """Root, as whom tests may run, has every permission: only the refusal of the kernel is not real. In a process of
+    its own, because the Docker SDK leaves its socket open when it cannot connect."""
+    environment = {name: value for name, value in os.environ.items() if name != "DOCKER_HOST"}
+    done = subprocess.run([sys.executable, "-c", REFUSED], env=environment, capture_output=True, text=True)
+    what, remedy = done.stdout.splitlines()
+    assert what.endswith("has no permission on the Docker engine's socket unix:///var/run/docker.sock.")
+    for way in ("the group docker", "a rootless engine", "DOCKER_HOST="):
+        assert way in remedy
+    assert done.stderr.endswith(f"InfrastructureError: {what}\n{remedy}\n")
 
 
 def test_images_are_named_after_what_they_are_built_from(

@@ -9,6 +9,8 @@ import pytest
 
 from pytest_kafkacheck.plugin.interrupts import pytest_runtest_setup
 from pytest_kafkacheck.termination import (
+    CLEANING_UP,
+    announced_by,
     interrupts_before_errors,
     is_interrupted,
     raise_if_interrupted,
@@ -44,6 +46,28 @@ def default_handlers() -> Iterator[None]:
 def test_a_signal_raises_at_once(number: signal.Signals) -> None:
     with terminated_like_interrupted(), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_is_answered_once_and_before_the_clean_up(number: signal.Signals) -> None:
+    lines: list[str] = []
+    with announced_by(lines.append), terminated_like_interrupted():
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(number)
+        finally:
+            assert lines == [CLEANING_UP]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    assert lines == [CLEANING_UP]
+
+
+def test_a_line_that_cannot_be_printed_changes_nothing() -> None:
+    def fail(_: str) -> None:
+        raise RuntimeError("reentrant call inside <_io.BufferedWriter>")
+
+    with announced_by(fail), terminated_like_interrupted(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from pytest_kafkacheck.cli import main as cli
-from pytest_kafkacheck.wrong_keyword import wrong_keyword
+from pytest_kafkacheck.wrong_call import wrong_call
 
 HEAD = """
 from pytest_kafkacheck import AppendLog, ClusterSpec, Experiment, isolate
@@ -35,6 +35,11 @@ DEFECT = """
             "isolate takes no 'lastng'; did you mean 'lasting'? It takes target",
         ),
         ("AppendLog(partition=3)", "AppendLog takes no 'partition'; did you mean 'partitions'?"),
+        ("AppendLog(3)", "AppendLog takes its values by name, such as AppendLog(partitions=...)"),
+        (
+            "isolate('leader', 3, 8)",
+            "isolate takes its values by name, such as isolate(lasting=...); these are lasting, at,",
+        ),
         ("AppendLog(acks=7)", "AppendLog.acks=7: expected 'all', 1 or 0"),
         ("ClusterSpec(brokers=33)", "ClusterSpec.brokers=33: expected 1 to 9"),
         ("Experiment(workload=AppendLog(), duration='20')", "Experiment.duration='20': is text, write 20"),
@@ -68,7 +73,7 @@ def test_an_experiment_at_the_top_level_of_a_file_is_refused_in_the_same_way(
     ("body", "error"),
     [
         ("int('x')", "ValueError: invalid literal"),
-        ("AppendLog(*range(99))", "TypeError: "),
+        ("Experiment()", "TypeError: "),
         ("def own(*, a): ...\n    own(b=1)", "TypeError: "),
     ],
 )
@@ -90,8 +95,8 @@ def test_a_defect_below_a_run_is_shown_whole(pytester: pytest.Pytester) -> None:
 
 
 def test_only_names_of_kafkacheck_get_a_hint() -> None:
-    assert wrong_keyword(TypeError("print() got an unexpected keyword argument 'colour'")) is None
-    assert wrong_keyword(ValueError("isolate() got an unexpected keyword argument 'x'")) is None
+    assert wrong_call(TypeError("print() got an unexpected keyword argument 'colour'")) is None
+    assert wrong_call(ValueError("isolate() got an unexpected keyword argument 'x'")) is None
 
 
 def test_a_file_of_experiments_gets_the_same_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

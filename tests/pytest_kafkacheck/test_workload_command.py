@@ -37,10 +37,10 @@ def test_fields_are_json_or_text() -> None:
         (
             "log",
             [],
-            "no workload 'log'; there are admin, append-log, bank, compacted, copy, groups, pipeline, queue, "
+            "no workload 'log'; allowed are admin, append-log, bank, compacted, copy, groups, pipeline, queue, "
             "rewind, sessions, transactions",
         ),
-        ("groups", ["x=1"], "--set x=1: expected FIELD=VALUE; fields of groups: partitions,"),
+        ("groups", ["x=1"], "--set x=1: groups has no field 'x'; allowed are partitions,"),
         ("groups", ["members"], "--set members: expected FIELD=VALUE"),
         ("groups", ["members=0"], "Groups.members=0: expected a whole number, 1 to 100"),
         ("transactions", ["aborts=many"], "Transactions.aborts='many': expected a share, 0 to 1"),

@@ -120,7 +120,7 @@ def test_deletions_of_records_are_shown_with_their_requests(
     ("finding", "message"),
     [
         ("lost-write/3", "lost-write/3: the run has 2 findings of this anomaly; without FINDING, "),
-        ("lost-wriet", "no anomaly named lost-wriet; there are lost-write, "),
+        ("lost-wriet", "no anomaly named lost-wriet; did you mean 'lost-write' or"),
         ("lost-write/0", "expected a number from 1 on after the slash, such as lost-write/2"),
         ("lost-write/x", "expected a number from 1 on after the slash"),
     ],

@@ -207,7 +207,7 @@ def test_faults_name_the_application_and_its_instances() -> None:
         ),
         (lambda: cpu_app("client:0", at=1, lasting=1), "client:0 is no application of yours; allowed: app"),
         (lambda: memory_app("readers", at=1, lasting=1), "the workload has no reader"),
-        (lambda: kill("apps", at=1, lasting=1), "target 'apps': allowed are"),
+        (lambda: kill("apps", at=1, lasting=1), "no target 'apps'; did you mean 'app'"),
     ],
 )
 def test_faults_that_cannot_be_are_refused_with_the_reason(fault: Any, said: str) -> None:

@@ -81,11 +81,11 @@ def parse_event(fault: str, target: str, given: list[str], lasting: float | None
     from nemesis.event import OPEN
     from nemesis.registry import FAULTS
     from nemesis.schedule import event_from_json
-    from nemesis.validation import did_you_mean
+    from nemesis.validation import near_or_all
 
     name = fault.replace("_", "-")
     if name not in FAULTS:
-        raise UsageError(f"fault {fault!r}; allowed are {', '.join(FAULTS)}{did_you_mean(name, FAULTS)}")
+        raise UsageError(f"no fault {fault!r}{near_or_all(name, FAULTS)}")
     options: dict[str, Any] = {}
     for each in given:
         key, equals, text = each.partition("=")

@@ -86,7 +86,9 @@ class StatusLine:
 
             self._live = Live(line, console=Console(stderr=True), refresh_per_second=REFRESH, transient=True)
             self._live.start()
-            atexit.register(self, "")  # an error leaves no hidden cursor behind
+            # Rich hides it, and a process that is killed cannot show it again.
+            self._live.console.show_cursor()
+            atexit.register(self, "")  # an error leaves no line behind
         self._live.update(line)
 
 

@@ -9,7 +9,7 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from pytest_kafkacheck.errors import UsageError
-from pytest_kafkacheck.wrong_keyword import wrong_keyword
+from pytest_kafkacheck.wrong_call import wrong_call
 
 if TYPE_CHECKING:
     from pytest_kafkacheck.spark import Spark
@@ -244,7 +244,7 @@ def bound_values(file: Path) -> list[object]:
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
         where = f"{file}, line {lines[-1]}," if lines else str(file)
-        said = wrong_keyword(error) or f"{type(error).__name__}: {error}"
+        said = wrong_call(error) or f"{type(error).__name__}: {error}"
         raise UsageError(f"{where} cannot be run: {said}") from error
     found: list[object] = []
     for value in names.values():

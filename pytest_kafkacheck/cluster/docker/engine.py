@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 import threading
@@ -37,12 +38,31 @@ def connect() -> Any:
             raise InfrastructureError(
                 "DOCKER_HOST=ssh://… needs one more package: pip install 'pytest-kafkacheck[ssh]'"
             ) from error
+        if is_refused(error):
+            raise InfrastructureError(_refused()) from error
         raise InfrastructureError(
             f"No Docker engine answers: {error}\n"
             f"Tried the engine that DOCKER_HOST names, else the local socket. Start Docker, or on "
             f"Debian/Ubuntu run `kafkacheck setup` as root, which installs and starts one."
         ) from error
     return client
+
+
+def is_refused(error: BaseException | None) -> bool:
+    """Whether the error says that this user may not use the engine's socket."""
+    while error is not None and not isinstance(error, PermissionError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _refused() -> str:
+    where, user = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"), getpass.getuser()
+    return (
+        f"User {user} has no permission on the Docker engine's socket {where}.\n"
+        f"Add the user to the group docker with `sudo usermod -aG docker {user}` and log in again; or install a "
+        f"rootless engine with `dockerd-rootless-setuptool.sh install` and set "
+        f"DOCKER_HOST=unix:///run/user/{os.getuid()}/docker.sock; or name another engine with DOCKER_HOST."
+    )
 
 
 def _one_pool(client: Any) -> None:

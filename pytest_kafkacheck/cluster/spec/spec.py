@@ -163,6 +163,9 @@ class ClusterSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ClusterSpec:
+        """Raises UsageError naming what is wrong."""
+        if not isinstance(data, Mapping):
+            raise UsageError(f"cluster {data!r}: expected an object")
         attached = data.get("attached")
         if isinstance(attached, Mapping):  # names of JSON fields are strings
             data = {**data, "attached": {int(node): role for node, role in attached.items()}}
@@ -175,8 +178,8 @@ class ClusterSpec:
             roles = dict.fromkeys(given, "combined")
         if roles is None or not all(_whole(node) and node >= 0 for node in roles):
             raise UsageError(f"{where}: expected ids of nodes, 0 or more, or their roles by id")
-        if strange := {role for role in roles.values() if role not in get_args(NodeRole)}:
-            raise UsageError(f"{where}: no role {strange.pop()!r}; allowed: {', '.join(get_args(NodeRole))}")
+        if strange := [role for role in roles.values() if role not in get_args(NodeRole)]:
+            raise UsageError(f"{where}: no role {strange[0]!r}; allowed: {', '.join(get_args(NodeRole))}")
         counts = {role: list(roles.values()).count(role) for role in get_args(NodeRole)}
         if not (brokers := counts["combined"] + counts["broker"]):
             raise UsageError(f"{where}: expected at least one broker")

@@ -30,8 +30,9 @@ def findings(run: RunData) -> tuple[Strip, ...]:
 
 
 def _cause(number: int, cause: Cause, run: RunData) -> Iterator[Row]:
-    tags = Tags(log=_only(cause.logs))
-    yield Row(name=_name(number, cause), marks=tuple(_steps(cause)), tags=tags)
+    tags, marks = Tags(log=_only(cause.logs)), tuple(_steps(cause))
+    if cause.is_determined or marks:
+        yield Row(name=_name(number, cause), marks=marks, tags=tags)
     lost = tuple(span for log in cause.logs if (span := _cut_away(log, cause, run)) is not None)
     if lost:
         yield Row(name=f"lost by cause {number}", spans=lost, tags=tags)

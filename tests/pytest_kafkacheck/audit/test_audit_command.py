@@ -108,7 +108,7 @@ def test_what_the_options_say_is_said_all_the_same(capsys: pytest.CaptureFixture
     ("arguments", "said"),
     [
         ("--topic orders", "--topic goes with --bootstrap only: without it, no cluster is read"),
-        ("--replication 3 --prove flood", "--prove: no scenario 'flood'; there are leader-killed,"),
+        ("--replication 3 --prove flood", "--prove: no scenario 'flood'; allowed are leader-killed,"),
         ("--bootstrap localhost", "'localhost' is no address; expected HOST:PORT"),
     ],
 )

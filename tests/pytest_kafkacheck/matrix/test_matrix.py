@@ -97,7 +97,7 @@ def test_values_that_are_no_lists_are_refused(values: dict[str, Any], said: str)
 
 
 def test_an_unknown_scenario_is_refused_with_those_that_exist() -> None:
-    with pytest.raises(UsageError, match="no scenario 'flood'; there are leader-killed, leader-isolated"):
+    with pytest.raises(UsageError, match="no scenario 'flood'; allowed are leader-killed, leader-isolated"):
         scenarios("flood")
 
 

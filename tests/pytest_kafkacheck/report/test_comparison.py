@@ -47,8 +47,10 @@ def test_a_run_without_a_verdict_is_compared_as_far_as_it_goes(runs: list[RunDat
 def test_markdown_has_the_story_in_a_fence(runs: list[RunData]) -> None:
     text = markdown(runs[0])
     assert text.startswith(
-        "### ✗ invalid: unclean\n\nlost-write ×130\n\n```text\n   5.8 s    fault  broker 3"
+        "### ✗ invalid: 130 acknowledged writes missing from the log at the end: unclean.leader"
     )
+    assert "\n- run: unclean\n- found: lost-write ×130\n" in text
+    assert "\n\n```text\n   5.8 s    fault  broker 3" in text
     assert text.count("```") == 2
 
 

@@ -8,16 +8,17 @@ import json
 import re
 import zlib
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from analyzers.verdict.finding import Finding
+from analyzers.verdict.finding import Cause, Finding
 from analyzers.verdict.verdict import judge
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.report.markdown import markdown
-from pytest_kafkacheck.report.page import headline
+from pytest_kafkacheck.report.page import also, card, headline, title
 from pytest_kafkacheck.report.render import report
 from pytest_kafkacheck.report.run_data import read_run
 from tests.support.report_runs import LOST, RECORDED, planted, send, step, unclean
@@ -167,6 +168,44 @@ def test_the_headline_of_a_valid_run_says_what_it_showed_before_what_was_found()
         headline(judge("r", findings=[lost, *found]))
         == "lost-write ×3, G0 ×2 (note), duplicate ×12 (allowed)"
     )
+
+
+def test_the_title_is_a_sentence_and_other_anomalies_are_folded() -> None:
+    cause = Cause(
+        kind="truncation", name="acks=1", why="acks=1 is answered early", findings={"lost-write": 3}
+    )
+    found = [
+        Finding(anomaly="offset-reuse", count=2, summary="offsets used twice", examples=()),
+        Finding(anomaly="lost-write", count=1986, summary="acknowledged writes missing", examples=()),
+        Finding(anomaly="duplicate", count=12, summary="", examples=(), allowed=True),
+    ]
+    assert title(judge("r", findings=found, causes=[cause])) == (
+        "1,986 acknowledged writes missing: acks=1 is answered early"
+    )
+    assert title(judge("r", findings=found)) == "1,986 acknowledged writes missing"
+    assert also(judge("r", findings=found)) == ("offset-reuse ×2", "duplicate ×12 (allowed)")
+    assert title(judge("r")) == "No promise was found broken"
+    assert title(judge("r", unknowns=["Nothing was acknowledged."])) == "Nothing was acknowledged."
+    assert also(judge("r")) == ()
+
+
+def test_the_page_begins_with_the_sentence_and_has_the_card(tmp_path: Path) -> None:
+    run = read_run(unclean(tmp_path / "unclean"))
+    shown = report(run)
+    heading = shown.partition("<h1>")[2].partition("</h1>")[0]
+    assert html.unescape(heading).endswith(title(run.verdict))
+    assert f'<p class="run">{run.name}</p>' in shown
+    text = html.unescape(shown.partition('<details class="card">')[2].partition("</details>")[0])
+    assert card(run) in text
+
+
+def test_the_card_says_what_was_broken_and_what_to_set() -> None:
+    cause = Cause(kind="truncation", why="acks=1 is early", change="acks=all", findings={"lost-write": 3})
+    lost = Finding(anomaly="lost-write", count=3, summary="writes missing", examples=())
+    verdict = judge("r", findings=[lost], causes=[cause], settings={"acks": "1", "linger.ms": "5"})
+    lines = card(replace(planted(records=[send(0, 1)]), verdict=verdict)).splitlines()
+    assert lines[0] == "### ✗ invalid: 3 writes missing: acks=1 is early"
+    assert {"- found: lost-write ×3", "- faults: none", "- with: acks=1", "- set: acks=all"} <= {*lines}
 
 
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:

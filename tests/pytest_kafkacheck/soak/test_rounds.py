@@ -299,7 +299,7 @@ def test_a_cluster_is_replaced_after_a_block_and_after_an_unknown_round(tmp_path
         ({"workloads": []}, r"Soak.workloads=\[\]: expected a list with one or more"),
         ({"vary": {"partition": [1]}}, "no workload has a field 'partition'"),
         ({"vary": {"partitions": []}}, "expected a list of values"),
-        ({"faults": {"isolat": 1}}, "Soak.faults: fault 'isolat'"),
+        ({"faults": {"isolat": 1}}, "Soak.faults: no fault 'isolat'"),
         ({"events": (3, 2)}, "the smaller one first"),
         ({"clusters": ()}, r"Soak.clusters=\(\)"),
     ],
@@ -321,5 +321,8 @@ def test_a_folder_of_another_soak_or_of_two_at_once_is_refused(tmp_path: Path) -
     with folder.locked(), pytest.raises(UsageError, match="another soak is running"):
         other.__enter__()
     folder.file.write_text('{"format": 1')
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match=r"soak\.json, line 1, column 13: expected ',' .* remove the folder"):
+        run(lab, rounds=1)
+    folder.file.write_text('{"format": 1}')
+    with pytest.raises(UsageError, match=r"the field 'rounds' is missing\); remove the folder"):
         run(lab, rounds=1)
