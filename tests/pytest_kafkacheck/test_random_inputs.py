@@ -1,6 +1,6 @@
 """Arguments and files at random: each ends with a documented status and a sentence, and nothing is left running.
 
-`make nightly` tries 10,000 of them, `make test` 150.
+`make nightly` tries 10,000 of them, `make test` 200.
 """
 
 from __future__ import annotations

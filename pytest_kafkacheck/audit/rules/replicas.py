@@ -211,7 +211,7 @@ VOTERS = (
         events=ONE_NODE,
         effect="unavailable",
         applies=lambda c, _: c.is_combined and not c.has_majority_without(1),
-        why="the broker may be one of {c.controllers} voters as well; without it there is no majority of them: no "
+        why="the broker may be a voter as well, and a quorum of {c.controllers} without it has no majority: no "
         "elections, no registrations, no changes of the ISR",
         until="it is back",
         mends=(THREE_VOTERS,),
@@ -222,7 +222,7 @@ VOTERS = (
         events=("two-killed",),
         effect="unavailable",
         applies=lambda c, _: c.is_combined and not c.has_majority_without(2),
-        why="both brokers may be voters as well; {c.controllers} voters without two have no majority: no elections, "
+        why="both brokers may be voters as well, and a quorum of {c.controllers} without two has no majority: no elections, "
         "no registrations, no changes of the ISR",
         until="one of them is back",
         mends=(SEPARATE_CONTROLLERS,),
