@@ -105,10 +105,10 @@ def promised(of: dict[str, Any]) -> Iterable[Any]:
     for exercised, names in product(RUNS, (["transactions", "acks-during-faults"], list(promises.PROMISES))):
         yield of["not_exercised"](exercised)
         yield of["unmet"](exercised, names)
-    for names in (["transactions"], ["sends"], "transactions", 3):
+    for names in (["transactions"], ["sends"], [["transactions"]], "transactions", 3):
         try:
             yield of["require_promises"](names)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             yield error
 
 
@@ -171,7 +171,8 @@ MUTANTS: tuple[tuple[ModuleType, Callable[[dict[str, Any]], Iterable[Any]], tupl
         ("is not None\n    )", "is None\n    )"),
         ("for name, why in sentences if why is not None", "for name, why in sentences"),
         ("sorted(names, key=list(PROMISES).index)", "list(names)"),
-        ("if name not in PROMISES", "if name in PROMISES"),
+        ("or name not in PROMISES", "or name in PROMISES"),
+        ("not isinstance(name, str) or ", ""),
         ("isinstance(names, str) or ", ""),
         (" or not isinstance(names, Collection)", ""),
         ("if not fault.acks_during", "if fault.acks_during"),

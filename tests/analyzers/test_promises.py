@@ -181,6 +181,8 @@ def test_unknown_names_are_refused() -> None:
     assert require_promises(["transactions"]) == {"transactions"}
     with pytest.raises(ValueError, match=r"no promise named acks; there are acks-during-faults, acks-after-"):
         require_promises(["acks", "transactions"])
+    with pytest.raises(ValueError, match=r"no promise named \['transactions'\];"):
+        require_promises([["transactions"]])
     for wrong in ("transactions", 3):
         with pytest.raises(ValueError, match="expected a collection of names"):
             require_promises(wrong)

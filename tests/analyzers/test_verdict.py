@@ -361,6 +361,14 @@ def test_a_note_is_reported_without_effect_on_the_result() -> None:
     assert judge("r", findings=[note, unseen]).result == "unknown"
 
 
+def test_what_decides_is_the_worst_finding_that_makes_a_run_invalid() -> None:
+    note, allowed = Finding(anomaly="int-send-skip", count=2, summary=""), replace(LOST, allowed=True)
+    reused = Finding(anomaly="offset-reuse", count=1, summary="")
+    assert judge("r", findings=[UNSEEN, note, reused, LOST]).deciding == LOST
+    assert judge("r", findings=[UNSEEN, note, allowed, reused]).deciding == reused
+    assert judge("r", findings=[UNSEEN, note, allowed]).deciding is None
+
+
 def test_the_text_shows_times_in_seconds_and_omits_a_missing_key() -> None:
     common = {"topic": "t", "partition": 0, "time": 1.0, "faults": []}
     example = common | {"offset": 3, "outstanding": 2.5, "key": None}
