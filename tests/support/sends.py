@@ -7,7 +7,7 @@ import time
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Log, Producer
 
-LIMIT = 20.0
+LIMIT = 60.0
 """Seconds."""
 
 

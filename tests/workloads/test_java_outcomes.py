@@ -40,10 +40,12 @@ RELEASES = [
     for release in ("2.8.2", "3.2.0", "3.7.2", "4.1.1", DEFAULT_RELEASE, "4.4.0")
 ]
 
-QUICK = {"max.block.ms": 2000, "retry.backoff.ms": 10, "request.timeout.ms": 400, "delivery.timeout.ms": 800}
-"""A request without an answer ends after 0.4 s, and a record after 0.8 s."""
+SETTINGS = {
+    "max.block.ms": 30_000, "retry.backoff.ms": 10, "request.timeout.ms": 3000, "delivery.timeout.ms": 20_000,
+}  # fmt: skip
+"""An answer may take 3 s on a busy machine: a request that is sent again for that changes what a test expects."""
 
-PATIENT = {**QUICK, "delivery.timeout.ms": 20_000}
+EXPIRES = {"request_timeout_ms": 1000, "delivery_timeout_ms": 3000}
 
 OF_BROKERS = [code for code in errors.kafka_errors if code not in (None, errors.NoError.errno)]
 """Every code that a broker can return."""
@@ -67,7 +69,7 @@ def client(release: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     one = CommandLibrary(java_library(release), log=log)
     with fake_broker() as broker:
         # A virtual machine that has just started needs more time than the tests allow.
-        producer(one, broker, max_block_ms=30_000).close(1)
+        producer(one, broker).close(1)
     yield one
     one.close()
 
@@ -95,7 +97,7 @@ def producer(
 ) -> Any:
     return client.producer(
         bootstrap=broker.bootstrap, topics=("t",), acks=acks, idempotence=idempotence,
-        settings={**QUICK, **{name.replace("_", "."): value for name, value in settings.items()}},
+        settings={**SETTINGS, **{name.replace("_", "."): value for name, value in settings.items()}},
     )  # fmt: skip
 
 
@@ -103,7 +105,7 @@ def transactional(client: CommandLibrary, broker: FakeBroker, **settings: Any) -
     """It has begun a transaction."""
     one = client.transactional(
         bootstrap=broker.bootstrap, topics=("t",), transactional_id="id", timeout=30,
-        settings={**PATIENT, **{name.replace("_", "."): value for name, value in settings.items()}},
+        settings={**SETTINGS, **{name.replace("_", "."): value for name, value in settings.items()}},
     )  # fmt: skip
     one.begin()
     return one
@@ -131,7 +133,7 @@ def test_an_acknowledgement(client: CommandLibrary, broker: FakeBroker) -> None:
 def test_what_a_broker_has_already_is_acknowledged_without_an_offset(
     client: CommandLibrary, broker: FakeBroker
 ) -> None:
-    one = producer(client, broker, linger_ms=200, delivery_timeout_ms=20_000)
+    one = producer(client, broker, linger_ms=200)
     broker.answer(ProduceRequest, DUPLICATE)
     assert outcomes(one, b"a", b"b", b"c") == [Outcome("ok", None, None)] * 3
     assert broker.count(ProduceRequest) == 1
@@ -139,7 +141,7 @@ def test_what_a_broker_has_already_is_acknowledged_without_an_offset(
 
 
 def test_what_send_refuses_is_a_failure(client: CommandLibrary, broker: FakeBroker) -> None:
-    one = producer(client, broker, max_request_size=1000, max_block_ms=800)
+    one = producer(client, broker, max_request_size=1000, max_block_ms=3000)
     assert outcome(one, payload=b"x" * 2000) == Outcome("fail", None, "MESSAGE_TOO_LARGE")
     assert outcome(one, log=("t", 99)) == Outcome("fail", None, "REQUEST_TIMED_OUT")
     for error, name in (
@@ -157,9 +159,8 @@ def test_what_finds_no_memory_is_a_failure(client: CommandLibrary, broker: FakeB
         client,
         broker,
         buffer_memory=50_000,
-        max_block_ms=800,
-        request_timeout_ms=5000,
-        delivery_timeout_ms=9000,
+        max_block_ms=3000,
+        request_timeout_ms=10_000,
     )
     broker.answer(ProduceRequest, SILENT)
     payloads = [bytes([letter]) * 20_000 for letter in b"abc"]
@@ -213,7 +214,7 @@ def test_no_error_of_a_broker_is_a_failure_of_an_idempotent_producer(
 def test_an_error_before_an_acknowledgement_is_ok(
     client: CommandLibrary, broker: FakeBroker, answers: tuple[Any, ...], idempotence: bool
 ) -> None:
-    one = producer(client, broker, idempotence=idempotence, delivery_timeout_ms=20_000)
+    one = producer(client, broker, idempotence=idempotence)
     broker.answer(ProduceRequest, *answers)
     assert outcome(one) == Outcome("ok", 0, None)
     assert broker.produced[b"x"] == len(answers) + 1
@@ -225,8 +226,8 @@ def test_an_error_before_an_acknowledgement_is_ok(
 def test_a_record_that_expires_is_unknown(
     client: CommandLibrary, broker: FakeBroker, answer: Any, idempotence: bool
 ) -> None:
-    one = producer(client, broker, idempotence=idempotence)
-    broker.answer(ProduceRequest, *[answer] * 200)
+    one = producer(client, broker, idempotence=idempotence, **EXPIRES)
+    broker.answer(ProduceRequest, *[answer] * 1000)
     assert outcome(one).type == "info"
     assert broker.produced[b"x"] > 0
     one.close(1)
@@ -234,7 +235,7 @@ def test_a_record_that_expires_is_unknown(
 
 def test_a_record_that_expires_unsent_is_unknown(client: CommandLibrary, broker: FakeBroker) -> None:
     """Nothing in the error distinguishes it from one that was sent."""
-    one = producer(client, broker)
+    one = producer(client, broker, **EXPIRES)
     broker.close()
     assert outcome(one) == Outcome("info", None, "REQUEST_TIMED_OUT")
     assert not broker.produced
@@ -242,7 +243,7 @@ def test_a_record_that_expires_unsent_is_unknown(client: CommandLibrary, broker:
 
 
 def test_a_batch_that_is_too_large_is_split(client: CommandLibrary, broker: FakeBroker) -> None:
-    one = producer(client, broker, linger_ms=200, delivery_timeout_ms=20_000)
+    one = producer(client, broker, linger_ms=200)
     broker.answer(ProduceRequest, errors.MessageSizeTooLargeError.errno)
     assert {each.type for each in outcomes(one, b"a" * 9000, b"b" * 5000)} == {"ok"}
     assert broker.count(ProduceRequest) >= 2
@@ -254,7 +255,7 @@ def test_what_is_under_way_when_a_producer_closes_at_once_is_unknown(
     client: CommandLibrary, broker: FakeBroker
 ) -> None:
     """The producer's own thread reports it, not the one that calls close."""
-    one = producer(client, broker, request_timeout_ms=5000, delivery_timeout_ms=9000, linger_ms=100)
+    one = producer(client, broker, request_timeout_ms=10_000, linger_ms=100)
     broker.answer(ProduceRequest, SILENT)
     one.send(1, LOG, b"sent")
     one.flush()
@@ -274,7 +275,9 @@ def test_a_send_after_a_failed_one_of_its_transaction_is_unknown_and_ends_once(
     coordinator.answer(ProduceRequest, code)
     assert outcome(one).type == "info"
     for _ in range(3):
-        assert outcome(one, payload=b"later").type == "info"
+        later = outcome(one, payload=b"later")
+        # The first report counts: that of send(), or the broker's where it was sent before.
+        assert later.type == "info" or (later.type == "ok" and coordinator.produced[b"later"])
     time.sleep(0.2)
     assert one.take(0.1) == []
     assert one.end("commit", 3).type in ("fail", "info")
@@ -328,7 +331,7 @@ def test_an_end_is_requested_until_the_coordinator_acknowledges_it(
 def test_a_commit_that_is_never_acknowledged_is_unknown(
     client: CommandLibrary, coordinator: FakeBroker
 ) -> None:
-    one = transactional(client, coordinator, max_block_ms=400, request_timeout_ms=300)
+    one = transactional(client, coordinator, max_block_ms=5000, request_timeout_ms=1000)
     assert outcome(one).type == "ok"
     coordinator.answer(EndTxnRequest, *[SILENT] * 20)
     assert one.end("commit", 1.5) == Ending("info", "REQUEST_TIMED_OUT")
@@ -441,7 +444,7 @@ def test_positions_of_a_group_that_cannot_be_added_are_not_committed(
 def test_positions_whose_request_has_no_answer_are_not_committed(
     client: CommandLibrary, coordinator: FakeBroker
 ) -> None:
-    one = transactional(client, coordinator, max_block_ms=400, request_timeout_ms=300)
+    one = transactional(client, coordinator, max_block_ms=5000, request_timeout_ms=1000)
     assert outcome(one).type == "ok"
     coordinator.answer(TxnOffsetCommitRequest, *[SILENT] * 20)
     assert one.add_positions({LOG: 3}, MEMBERSHIP, 1) == Ending("fail", "REQUEST_TIMED_OUT")
