@@ -222,8 +222,8 @@ VOTERS = (
         events=("two-killed",),
         effect="unavailable",
         applies=lambda c, _: c.is_combined and not c.has_majority_without(2),
-        why="both brokers may be voters as well, and a quorum of {c.controllers} without two has no majority: no elections, "
-        "no registrations, no changes of the ISR",
+        why="both brokers may be voters as well, and a quorum of {c.controllers} without two has no majority: no "
+        "elections, no registrations, no changes of the ISR",
         until="one of them is back",
         mends=(SEPARATE_CONTROLLERS,),
         sources=(QUORUM, STALLED),
