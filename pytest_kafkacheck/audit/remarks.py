@@ -21,8 +21,7 @@ def configuration_remarks(c: Configuration) -> list[str]:
     if not c.cleaner:
         found.append(
             "log.cleaner.enable=false: compacted topics, __consumer_offsets among them, are never compacted; "
-            "their disks "
-            "fill, and a coordinator takes ever longer to start"
+            "their disks fill, and a coordinator takes ever longer to start"
         )
     if c.tiered:
         found.append("tiered storage is outside of this audit: it judges what lies on the brokers' own disks")

@@ -2,7 +2,7 @@
 
     text        the text of a file or of standard input, YAML with positions, and errors that name file and line
     declared    clusters, nodes, topics and clients as files declare them, as values
-    properties  files of Kafka's own form, told apart by their keys
+    properties  files of Kafka's own form, whose kind follows from their keys
     compose     services of a compose file
     kubernetes  resources of Strimzi, and workloads of a rendered Helm chart
     environment  settings as environment variables of images

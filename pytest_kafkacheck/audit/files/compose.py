@@ -22,6 +22,7 @@ from pytest_kafkacheck.audit.files.properties import OPEN
 from pytest_kafkacheck.audit.files.text import (
     Input,
     Place,
+    YamlList,
     YamlMapping,
     YamlText,
     decoded,
@@ -253,9 +254,9 @@ def _extended(base: YamlMapping, own: YamlMapping) -> YamlMapping:
             joined = YamlMapping({**former, **value})
             joined.place, joined.keys_at = value.place, {**former.keys_at, **value.keys_at}
             found[name] = joined
-        elif isinstance(value, list) and isinstance(former, list) and name in ("environment", "volumes"):
-            together = type(value)([*former, *value])
-            together.place = value.place  # type: ignore[attr-defined]
+        elif isinstance(value, YamlList) and isinstance(former, YamlList) and name in ("environment", "volumes"):
+            together = YamlList([*former, *value])
+            together.place = value.place
             found[name] = together
         else:
             found[name] = value

@@ -75,6 +75,10 @@ class DeclaredClient:
     settings: dict[str, Value]
     new_at: Place
 
+    def where(self, name: str) -> str:
+        """The place of a setting."""
+        return str(self.settings[name].place)
+
 
 @dataclass
 class DeclaredCluster:
@@ -110,8 +114,8 @@ QUICK_START = {
     "share.coordinator.state.topic.min.isr": "1",
 }
 """What config/server.properties of Kafka's distribution sets besides addresses and directories. Images that
-change this
-file setting by setting leave these in it: those of Bitnami, and those of Apache as long as no setting is given."""
+change this file setting by setting leave these in it: those of Bitnami, and those of Apache as long as no setting is
+given."""
 
 CONFLUENT = {4: (1, 0), 5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 """Kafka's line for Confluent's line X.0: 7.4 is 3.4."""

@@ -1,4 +1,4 @@
-"""Files of Kafka's own form: of brokers, controllers, ZooKeeper, producers and consumers, told apart by their
+"""Files of Kafka's own form. Whether one is of a broker, controller, ZooKeeper, producer or consumer follows from its
 keys."""
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _kind(source: Input, settings: dict[str, Value]) -> Kind:
         raise UsageError(
             f"{source.at(1)}: its settings ({', '.join(settings)}) are those of "
             f"{' and of '.join(f'{each}s' for each in best)} alike; "
-            "state "
-            "which it is by --producer-config or --consumer-config, or with another setting, such as process.roles"
+            "state which it is by --producer-config or --consumer-config, or with another setting, such as "
+            "process.roles"
         )
     return best[0]

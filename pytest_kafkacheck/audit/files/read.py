@@ -29,8 +29,7 @@ YAML_BEGINNING = re.compile(
 
 class FileAudit(NamedTuple):
     """report: of the files. clusters, clients: what they declare, with the place of each setting. stated: what
-    options
-    and files of clients say."""
+    options and files of clients say."""
 
     report: Report
     clusters: Sequence[DeclaredCluster]
@@ -112,8 +111,7 @@ def _read_yaml(source: Input) -> list[DeclaredCluster]:
     if not any("kind" in tree for tree in trees):
         raise UsageError(
             f"{trees[0].place}: neither a compose file (services) nor resources of Kubernetes (kind); of a Helm "
-            "chart, render "
-            "it first: helm template . | kafkacheck audit -"
+            "chart, render it first: helm template . | kafkacheck audit -"
         )
     return read_resources(source, trees)
 
@@ -124,7 +122,7 @@ def _with_clients(stated: Subject, clients: Sequence[DeclaredClient]) -> Subject
     for client in clients:
         settings = {name: value.text for name, value in client.settings.items() if not value.is_open}
         read = of_producer if client.kind == "producer" else of_consumer
-        known, unknown = read(settings, lambda name, of=client: str(of.settings[name].place))  # type: ignore[misc]
+        known, unknown = read(settings, client.where)
         for field, possible in {**{name: (value,) for name, value in known.items()}, **unknown}.items():
             for value in possible:
                 values.setdefault(field, {}).setdefault(value, client.new_at.input.name)

@@ -26,7 +26,6 @@ from pytest_kafkacheck.errors import UsageError
 
 LAST_WITH_ZOOKEEPER = "3.9.2"
 
-
 SHARE_FEATURE = "share.version"
 
 
@@ -118,8 +117,7 @@ class _Reading:
         ):
             notes.append(
                 "judged by the brokers' unclean.leader.election.enable=true; where Kafka has made this topic, "
-                "the topic's own "
-                "false counts, and --bootstrap reads it"
+                "the topic's own false counts, and --bootstrap reads it"
             )
         return self._subject(title, parts, bool(kind), KINDS[kind], scope_of(self.cluster), notes)
 
@@ -221,8 +219,7 @@ class _Reading:
         self.problems[key.name] = Problem(
             tried=key.name,
             missing=f"brokers have different values: {shown}; which of them counts depends on the broker that "
-            "makes or leads "
-            "the topic",
+            "makes or leads the topic",
             remedy="give all the same value",
         )
 
@@ -274,8 +271,7 @@ class _Reading:
                 place = f"{where.place}: " if where else ""
                 raise UsageError(
                     f"{place}zookeeper.connect with Kafka {release}: Kafka 4.0 removed ZooKeeper mode, so such a "
-                    "broker does "
-                    "not start; use process.roles, or an older release"
+                    "broker does not start; use process.roles, or an older release"
                 )
             hosts = [
                 value.text.partition("/")[0]

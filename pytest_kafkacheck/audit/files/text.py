@@ -57,8 +57,7 @@ def decoded(content: bytes, name: str) -> str:
     if end >= 0:
         raise UsageError(
             f"{name}:{text[:end].count(chr(10)) + 1}: it is no text file; expected settings of Kafka, a compose "
-            "file or "
-            "resources of Kubernetes, in UTF-8"
+            "file or resources of Kubernetes, in UTF-8"
         )
     if not text.strip():
         raise UsageError(f"{name}: it is empty; expected settings of Kafka")

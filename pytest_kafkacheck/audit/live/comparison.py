@@ -35,8 +35,7 @@ def out_of_sync(topics: Iterable[ReadTopic]) -> list[str]:
             numbers = _some([str(number) for number in below])
             found.append(
                 f"topic {topic.name} is below its minimum now: {min(below.values())} of {replication} replicas "
-                "in sync, "
-                f"min.insync.replicas={least}, partition {numbers}; writes with acks=all are refused"
+                f"in sync, min.insync.replicas={least}, partition {numbers}; writes with acks=all are refused"
             )
     return found
 
@@ -54,8 +53,7 @@ def older_topics(cluster: Cluster, topics: Iterable[ReadTopic]) -> list[str]:
     return [
         f"{'topics' if len(names) > 1 else 'topic'} {_some(names)} {'have' if len(names) > 1 else 'has'} {replicas} "
         f"replica{'s' * (replicas != 1)}, made before or without {key}={value}: a default adds no replicas to "
-        "topics that "
-        "are there; kafka-reassign-partitions does"
+        "topics that are there; kafka-reassign-partitions does"
         for (key, value, replicas), names in differing.items()
     ]
 
@@ -89,8 +87,7 @@ def differences(cluster: Cluster, files: Iterable[DeclaredCluster]) -> list[str]
                     )
                     found.append(
                         f"{value.place}: {key.name}={value.text}, but {shown}: the brokers were not restarted "
-                        "with this "
-                        "file, or something else overrides it"
+                        "with this file, or something else overrides it"
                     )
     return list(dict.fromkeys(found))
 
