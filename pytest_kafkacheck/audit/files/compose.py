@@ -254,7 +254,11 @@ def _extended(base: YamlMapping, own: YamlMapping) -> YamlMapping:
             joined = YamlMapping({**former, **value})
             joined.place, joined.keys_at = value.place, {**former.keys_at, **value.keys_at}
             found[name] = joined
-        elif isinstance(value, YamlList) and isinstance(former, YamlList) and name in ("environment", "volumes"):
+        elif (
+            isinstance(value, YamlList)
+            and isinstance(former, YamlList)
+            and name in ("environment", "volumes")
+        ):
             together = YamlList([*former, *value])
             together.place = value.place
             found[name] = together
