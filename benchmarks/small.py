@@ -1,11 +1,15 @@
-"""How long the verdict on a small history takes, cold and warm. `benchmarks/together.py` measures 2,000 in one call.
+"""How long the verdict on a small history takes: cold, warm, and by the daemon.
 
-  .venv/bin/python benchmarks/small.py [--rounds 5] [--only cold warm] [--json]
+`benchmarks/together.py` measures 2,000 in one call.
+
+  .venv/bin/python benchmarks/small.py [--rounds 5] [--only cold warm daemon] [--json]
 
 cold  a new process until the verdict on a history of 1,000 operations / a new process that only opens the session,
       with the same flags of the JVM; medians of alternating rounds; at most 1.3. `cpu` is the same ratio of processor
       seconds, which other processes disturb less. `least` is the same ratio for a process that only counts the
       records by run: no verdict with Spark can take less.
+daemon  `kafkacheck analyze` and `kafkacheck explain`, processes whose work the daemon does / those of --no-daemon;
+      medians of alternating rounds after one that starts it; the figure is the larger ratio; at most 0.6
 warm  seconds of a verdict minus those of a query over no rows, in one session; at most 0.5 s
 
 Needs Java, and `kafkacheck setup` for the quick start of Spark (docs/spark_start.md): without it all starts are
@@ -36,7 +40,7 @@ from workloads.history import parquet
 from workloads.history.row_copy import write_copy
 from workloads.history.schema import TABLES
 
-BARS = {"cold": 1.3, "warm": 0.5}
+BARS = {"cold": 1.3, "warm": 0.5, "daemon": 0.6}
 OPERATIONS, FEW = 1000, 50
 BARE = "from analyzers.spark.session import spark_session; spark_session()"
 LEAST = (
@@ -139,6 +143,37 @@ def warm(folder: Path, rounds: int) -> dict[str, Any]:
     return {"figure": found["verdict"] - found["empty"], "seconds": found}
 
 
+def daemon(folder: Path, rounds: int) -> dict[str, Any]:
+    run = write(folder, "daemon", OPERATIONS)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "XDG_RUNTIME_DIR": str(folder),
+        "KAFKACHECK_DAEMON": "yes",
+    }
+
+    def command(*arguments: str) -> Callable[[], object]:
+        call = [sys.executable, "-m", "pytest_kafkacheck", *arguments]
+        return lambda: subprocess.run(
+            call, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    try:
+        found = _alternating(
+            {
+                "analyze": command("analyze", str(run)),
+                "analyze alone": command("analyze", str(run), "--no-daemon"),
+                "explain": command("explain", str(run), "lost-write"),
+                "explain alone": command("explain", str(run), "lost-write", "--no-daemon"),
+            },
+            rounds,
+        )
+    finally:
+        command("daemon", "--stop")()
+    ratios = [found[name] / found[f"{name} alone"] for name in ("analyze", "explain")]
+    return {"figure": max(ratios), "seconds": found}
+
+
 def _session() -> Any:
     from analyzers.judge.warm_up import warm_up
     from analyzers.spark.session import spark_session
@@ -173,6 +208,7 @@ def main() -> None:
         measures = {
             "cold": lambda: cold(folder, options.rounds),
             "warm": lambda: warm(folder, options.rounds),
+            "daemon": lambda: daemon(folder, options.rounds),
         }
         results = {name: measures[name]() for name in options.only}
     if options.json:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
@@ -30,6 +31,48 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     return settings
 
 
+class KeptSpark:
+    """One embedded Spark for several commands, each of which starts and stops it as its own."""
+
+    def __init__(self) -> None:
+        self._spark: Spark | None = None
+
+    def get(self, *, warmed: bool) -> Spark:
+        """warmed: as of `Spark`; only the first call decides on it."""
+        if self._spark is None:
+            self._spark = Spark(warmed=warmed, is_kept=True)
+        return self._spark
+
+    @property
+    def is_started(self) -> bool:
+        return self._spark is not None
+
+    def end(self) -> None:
+        if self._spark is not None:
+            self._spark.stop(at_once=True)
+
+
+_kept: list[KeptSpark] = []
+"""The one of the block of `keep_spark`."""
+
+
+@contextmanager
+def keep_spark() -> Iterator[KeptSpark]:
+    """Commands of the block share one Spark, which ends with the block."""
+    kept = KeptSpark()
+    _kept.append(kept)
+    try:
+        yield kept
+    finally:
+        _kept.remove(kept)
+        kept.end()
+
+
+def kept_spark() -> KeptSpark | None:
+    """That of the block of `keep_spark` around this call."""
+    return _kept[-1] if _kept else None
+
+
 class Spark:
     """Starts the session and replaces it when its JVM died or is too small. `start` returns at once, `session` waits.
 
@@ -37,6 +80,7 @@ class Spark:
     conf    any settings of Spark.
     plain   use it only through its public interface: the same verdicts, more slowly.
     warmed  judge a small history first, so that the first real verdict is quick. Only of an embedded Spark.
+    is_kept `stop` has no effect, except at once: there will be more to judge.
     """
 
     def __init__(
@@ -46,11 +90,13 @@ class Spark:
         conf: Mapping[str, str] | None = None,
         plain: bool = False,
         warmed: bool = True,
+        is_kept: bool = False,
     ) -> None:
         self._master = master
         self._plain = plain
         self._conf = dict(conf or {})
         self._warms_up = warmed
+        self._is_kept = is_kept
         self._opened: Future[SparkSession] | None = None
         self._ready: Future[SparkSession] = Future()
         self._lock = threading.Lock()
@@ -81,7 +127,7 @@ class Spark:
         if is_local(self._master) and size_of(rows) == "large" and self._size == "small":
             was_started = self._opened is not None
             self._size = "large"
-            self.stop()
+            self._stop()
             if was_started:
                 end_spark()
         self.start()
@@ -102,11 +148,16 @@ class Spark:
         at_once  kill an embedded Spark, because the process is about to end; also after an interrupt. To stop takes
                  seconds while it starts or warms up.
         """
+        is_last = at_once or is_interrupted()
+        if is_last or not self._is_kept:
+            self._stop(at_once=is_last)
+
+    def _stop(self, *, at_once: bool = False) -> None:
         from analyzers.spark.settings import is_local
 
         with self._lock:
             opened, self._opened = self._opened, None
-        if (at_once or is_interrupted()) and is_local(self._master):
+        if at_once and is_local(self._master):
             if opened is not None:
                 from analyzers.spark.session import kill_spark
 

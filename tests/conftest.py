@@ -23,6 +23,9 @@ settings.load_profile(BY_DAY)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# No test leaves a process behind; tests of the daemon have one of their own.
+os.environ["KAFKACHECK_DAEMON"] = "no"
+
 pytest_plugins = [
     "tests.support.failures_at_once",
     "tests.support.loaded_modules",

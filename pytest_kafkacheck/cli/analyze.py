@@ -21,6 +21,7 @@ from pytest_kafkacheck.cli.common.analysis import (
 )
 from pytest_kafkacheck.cli.common.console import say
 from pytest_kafkacheck.cli.common.options import (
+    add_daemon_option,
     add_directory_option,
     add_spark_options,
     add_verbose_option,
@@ -84,6 +85,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_verbose_option(parser)
     add_jepsen_options(parser)
     add_spark_options(parser)
+    add_daemon_option(parser)
     add_directory_option(parser)
 
 
@@ -109,9 +111,9 @@ def _analyze(options: argparse.Namespace, scratch: Path) -> int:
     from pytest_kafkacheck.experiment.judging import judge_all
     from pytest_kafkacheck.experiment.stored_runs import list_remote, stored_runs
 
+    spark = spark_of(options)
     runs = stored_runs([run_text(each, options.dir) for each in options.paths], scratch=scratch)
     _require_one(runs)
-    spark = spark_of(options)
     try:
         spark.start()
         runs = list_remote(spark, runs)

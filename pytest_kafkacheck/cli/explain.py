@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.common.console import console, say
-from pytest_kafkacheck.cli.common.options import add_run_argument, add_spark_options, run_text, spark_of
+from pytest_kafkacheck.cli.common.options import (
+    add_daemon_option,
+    add_run_argument,
+    add_spark_options,
+    run_text,
+    spark_of,
+)
 from pytest_kafkacheck.cli.common.results import add_json_option, check_json, write_json
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
 from pytest_kafkacheck.errors import UsageError
@@ -41,6 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="offsets to show on either side; default: %(default)s",
     )
     add_spark_options(parser)
+    add_daemon_option(parser)
     add_json_option(parser, "the verdict with its causes")
 
 
@@ -86,8 +93,8 @@ def _write_json(options: argparse.Namespace, run: StoredRun, verdict: Verdict | 
     from pytest_kafkacheck.experiment.judging import judge_all
 
     if verdict is None:
-        say(f"judging {options.run}, which has no verdict")
         spark = spark_of(options, warmed=False)
+        say(f"judging {options.run}, which has no verdict")
         try:
             spark.start()
             (outcome,) = judge_all(spark, [run], examples=EXAMPLES, store=False)
@@ -117,9 +124,9 @@ def _explain_findings(
 ) -> None:
     """One occurrence of an anomaly, or of each, with the rows of the history around it."""
 
-    say(f"reading the history of {options.run}")
     # A warm-up judges a history of its own, which takes longer than one explanation.
     spark = spark_of(options, warmed=False)
+    say(f"reading the history of {options.run}")
     try:
         spark.start()
         from analyzers.catalogue.bounds import NONE

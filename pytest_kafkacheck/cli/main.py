@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from pytest_kafkacheck.cli.exit_status import (
     USAGE,
 )
 from pytest_kafkacheck.cli.parser import SECTIONS, Parser
+from pytest_kafkacheck.daemon.hand_over import HandOver
 from pytest_kafkacheck.disk_space import full_disk_said
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError, UsageError
 from pytest_kafkacheck.guard import check_siblings
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command: Command = options.command
         check_siblings()
         with terminated_like_interrupted(), brief_logs(), full_disk_said(Path.cwd()):
-            return command.run(options)
+            return _run(command, options)
     except UsageError as error:
         _complain(error)
         return USAGE
@@ -56,6 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for note in getattr(interrupt, "__notes__", ()):
             _complain(note)
         return INTERRUPTED
+
+
+def _run(command: Command, options: argparse.Namespace) -> int:
+    try:
+        return command.run(options)
+    except HandOver:
+        from pytest_kafkacheck.daemon.client import carry_out
+
+        status = carry_out(options.arguments)
+        if status is not None:
+            return status
+        options.no_daemon = True
+        return command.run(options)
 
 
 def parser() -> Parser:

@@ -20,6 +20,7 @@ WITHOUT_RESULTS = {
     "report",
     "completion",
     "serve",
+    "daemon",
     "cluster up",
     "cluster logs",
     "cluster properties",

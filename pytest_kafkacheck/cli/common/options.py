@@ -46,6 +46,15 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_daemon_option(parser: argparse.ArgumentParser) -> None:
+    """Of a command that a daemon may carry out when it calls `spark_of`."""
+    parser.add_argument(
+        "--no-daemon",
+        action="store_true",
+        help="start a Spark of its own, see `kafkacheck daemon`; options of Spark have the same effect",
+    )
+
+
 def add_harness_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attach",
@@ -119,9 +128,20 @@ def spark_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def spark_of(options: argparse.Namespace, *, warmed: bool = True) -> Spark:
-    """As the options of `add_spark_options` say. Raises UsageError for a wrong setting."""
-    from pytest_kafkacheck.spark import Spark, parse_settings
+    """As the options of `add_spark_options` and `add_daemon_option` say.
 
+    Raises UsageError for a wrong setting, and HandOver if the daemon is to carry out the command: the caller has
+    printed and written nothing yet.
+    """
+    from pytest_kafkacheck.daemon.client import is_for_the_daemon
+    from pytest_kafkacheck.daemon.hand_over import HandOver
+    from pytest_kafkacheck.spark import Spark, kept_spark, parse_settings
+
+    if is_for_the_daemon(options):
+        kept = kept_spark()
+        if kept is None:
+            raise HandOver
+        return kept.get(warmed=warmed)
     return Spark(
         master=options.spark_master,
         conf=parse_settings(options.spark_conf),
