@@ -73,7 +73,10 @@ def page(run: RunData) -> Page:
     """Everything that the report of a run shows."""
     counts, verdict = cube(run), run.verdict
     text = "" if verdict is None else story(verdict)
+    deciding = None if verdict is None else verdict.deciding
     found = lives(run)
+    if deciding is not None and deciding.anomaly in found:  # the others are folded below it
+        found = {deciding.anomaly: found[deciding.anomaly], **found}
     return Page(
         name=run.name,
         result=verdict.result if verdict is not None else "not judged",

@@ -84,7 +84,7 @@
     if (target) {
       document.querySelectorAll(".life.chosen").forEach((each) => each.classList.remove("chosen"));
       target.classList.add("chosen");
-      target.open = true;
+      for (let each = target; each; each = each.parentElement.closest("details")) each.open = true;
       target.scrollIntoView({ block: "center" });
       return;
     }
@@ -171,6 +171,8 @@
     for (const each of document.querySelectorAll("[data-log], [data-process], [data-anomaly]")) {
       each.hidden = Object.entries(chosen).some(([name, value]) => value && each.dataset[name] && each.dataset[name] !== value);
     }
+    const others = document.querySelector(".others");
+    if (others && chosen.anomaly) others.open = true;
     for (const lane of line.querySelectorAll(".lane")) lane.hidden = !lane.querySelector(".row:not([hidden])");
     if (data) draw();
   }

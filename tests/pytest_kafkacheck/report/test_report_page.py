@@ -199,6 +199,18 @@ def test_the_page_begins_with_the_sentence_and_has_the_card(tmp_path: Path) -> N
     assert card(run) in text
 
 
+def test_findings_that_did_not_decide_are_folded_below_the_one_that_did(tmp_path: Path) -> None:
+    run = read_run(unclean(tmp_path / "unclean"))
+    assert run.verdict is not None
+    (lost,) = run.verdict.findings
+    findings = (replace(lost, anomaly="offset-reuse", allowed=True), lost)
+    shown = report(replace(run, verdict=replace(run.verdict, findings=findings)))
+    first, _, others = shown.partition('<details class="others">')
+    assert first.count('<section class="finding"') == 1
+    assert 'data-anomaly="lost-write"' in first
+    assert others.partition("</summary>")[0].startswith("<summary>also: offset-reuse ×")
+
+
 def test_the_card_says_what_was_broken_and_what_to_set() -> None:
     cause = Cause(kind="truncation", why="acks=1 is early", change="acks=all", findings={"lost-write": 3})
     lost = Finding(anomaly="lost-write", count=3, summary="writes missing", examples=())
