@@ -7,7 +7,8 @@ JAVA_CLIENT := workloads/clients/java
 
 .PHONY: demo test test-fast lint docs dist images prepared java-client nightly setup clean
 
-demo: setup
+demo: .venv/package
+	$(BIN)/kafkacheck setup
 	$(BIN)/kafkacheck demo
 
 # Tests on clusters mostly wait, so two workers share them and those of Spark on two cores. A third one does the others at a
@@ -77,8 +78,9 @@ dist: .venv/ready java-client
 setup: .venv/ready
 	$(BIN)/kafkacheck setup
 
-# The stamp changes with what is installed, so that a second run starts at once.
-.venv/ready: pyproject.toml constraints.txt
+# The stamps change with what is installed, so that a second run starts at once. The first is what users have, and the second is
+# what tests need as well.
+.venv/package: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "kafkacheck needs Python 3.11 or later; say which one: make PYTHON=/path/to/python3.11"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
@@ -87,7 +89,11 @@ setup: .venv/ready
 	@echo "installing the project into .venv (some minutes the first time: Spark is large)"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/ready: .venv/package
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
 	@touch $@
 
 # Spark Connect wants pandas, which nothing else here does: an environment of its own, on top of the first.
