@@ -12,7 +12,7 @@ daemon  `kafkacheck analyze` and `kafkacheck explain`, processes whose work the 
       medians of alternating rounds after one that starts it; the figure is the larger ratio; at most 0.6
 warm  seconds of a verdict minus those of a query over no rows, in one session; at most 0.5 s
 
-Needs Java, and `kafkacheck setup` for the quick start of Spark (docs/spark_start.md): without it all starts are
+Needs Java, and `kafkacheck setup` for the quick start of Spark (docs/spark.md): without it all starts are
 slower.
 """
 

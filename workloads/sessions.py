@@ -59,7 +59,7 @@ class Sessions(Workload):
         name="sessions",
         does="each session writes, reads its own writes, and moves between clients and brokers; from leaders or "
         "followers",
-        page="sessions.md",
+        page="#sessions",
         judged_by=("sessions", "log", "order"),
         uses=(
             *uses("producer", "idempotence", "consumer"),

@@ -214,7 +214,7 @@ class Workload(Protocol):
 
     @property
     def requires(self) -> frozenset[str]:
-        """Names of the promises (docs/promises.md) that every run has to exercise, unless its experiment names
+        """Names of the promises (docs/anomalies.md) that every run has to exercise, unless its experiment names
         others; a run that did not is unknown. Default: acknowledgements after the faults, if sends are acknowledged.
         """
         return frozenset({"acks-after-faults"} if self.acknowledges else ())

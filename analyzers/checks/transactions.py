@@ -251,7 +251,7 @@ WRONG_TOTAL = Check(
         ),
         look_further=(
             "The transactions that it has in part: which of their records are where, and whether these partitions "
-            "changed their leader. See docs/bank.md."
+            "changed their leader. See docs/workloads.md."
         ),
     ),
     over="snapshots",

@@ -72,7 +72,7 @@ def render(
     for title, section in (
         ("What is unknown:", [f"- {sentence}" for sentence in unknowns]),
         ("What was exercised:", [*_exercised(exercised)]),
-        ("What was not exercised (docs/promises.md):", [", ".join(not_exercised)] if not_exercised else []),
+        ("What was not exercised (docs/anomalies.md):", [", ".join(not_exercised)] if not_exercised else []),
         ("What was not checked (no promise depends on it):", [f"- {sentence}" for sentence in notes]),
         ("Availability:", [*_availability(availability)]),
         ("Changes of leaders:", [*_propagation(propagation)]),

@@ -1,4 +1,4 @@
-"""The table and the sections of docs/anomalies.md, from the declarations of the checks."""
+"""The tables and sections of docs/anomalies.md, from the declarations of the checks and of the causes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import fill
 
+import _causes
+import _live
 from _blocks import replaced, table
 
 from analyzers.catalogue.anomaly import FAMILIES, LOG, Anomaly, Evidence
@@ -21,7 +23,7 @@ EFFECTS = {"invalid": "invalid", "unknown": "unknown", "note": "a note"}
 def generate(root: Path) -> dict[Path, str]:
     page = root / "docs" / "anomalies.md"
     text = page.read_text(encoding="utf-8")
-    for name, body in blocks().items():
+    for name, body in (blocks() | _causes.blocks() | _live.blocks()).items():
         text = replaced(text, name, body)
     return {page: text}
 
@@ -62,7 +64,7 @@ def _paragraphs(anomaly: Anomaly) -> Iterator[str]:
     subject = "" if anomaly.subject is LOG else f" Its subject is a {anomaly.subject.name}."
     columns = dict(anomaly.evidence) if anomaly.subject is LOG else anomaly.columns
     items = "; ".join(_item(name, each) for name, each in columns.items())
-    yield f"**Exercised.** By [`{EXERCISED_BY[anomaly.name]}`](promises.md)."
+    yield f"**Exercised.** By [`{EXERCISED_BY[anomaly.name]}`](#what-a-run-has-to-exercise)."
     yield _wrapped(f"**Evidence.** {items}.{subject}{jepsen}")
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/safe_settings.md: what usual configurations keep, by the rules of the audit."""
+"""The tables of docs/audit.md: what usual configurations keep, by the rules of the audit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS = {"keeps": "kept", "loses": "**lost**", "unavailable": "refused", "unknow
 
 
 def generate(root: Path) -> dict[Path, str]:
-    page = root / "docs" / "safe_settings.md"
+    page = root / "docs" / "audit.md"
     text = page.read_text(encoding="utf-8")
     for name, body in {"safe: brokers": _brokers(), "safe: consumers": _consumers()}.items():
         text = replaced(text, name, body)

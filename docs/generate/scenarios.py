@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import _audit_rules
 from _blocks import replaced, table
 
 from pytest_kafkacheck.claims.claim import SECTIONS, name_of
@@ -26,7 +27,10 @@ def generate(root: Path) -> dict[Path, str]:
     )
     drawn = {path.stem for path in (root / "docs" / IMAGES).glob("*.svg")}
     text = replaced(page.read_text(encoding="utf-8"), "scenarios", body(results))
-    return {page: replaced(text, "pictures", pictures(results, drawn))}
+    text = replaced(text, "pictures", pictures(results, drawn))
+    for name, body_of in _audit_rules.blocks().items():
+        text = replaced(text, name, body_of)
+    return {page: text}
 
 
 def merged(files: Iterator[list[dict[str, Any]]]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ class Experiment:
     recovery_limit  seconds after the last heal within which the brokers must agree again.
     seed            of every random choice of the schedule.
     bounds          how long clients may be kept waiting; a longer wait makes the run invalid. None by default.
-    requires        names of promises (docs/promises.md) that the run has to exercise, or its verdict is unknown;
+    requires        names of promises (docs/anomalies.md) that the run has to exercise, or its verdict is unknown;
                     None: those that the workload names.
     live_checks     judge during the run as well, and report findings at once; the verdict stays the same.
     expect          the verdict expected by the command line.

@@ -40,7 +40,7 @@ class RunDirectory:
     ``logs/<node>.log``   what the nodes printed.
     ``live.jsonl``        what was found while it ran, with ``live_checks``.
     ``verdict.json``      the verdict, see docs/verdict.md.
-    ``report.html``       the run at a glance, if it was asked for (docs/report.md).
+    ``report.html``       the run at a glance, if it was asked for (docs/verdict.md).
     """
 
     path: Path

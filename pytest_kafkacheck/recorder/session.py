@@ -66,7 +66,7 @@ class Recording(ClientRecorder):
     def judge(self, *, requires: Sequence[str] | None = None, allow: Sequence[str] = ()) -> Run:
         """Read everything once more with a fresh client, and judge what was recorded. Flush producers before.
 
-        requires  names of promises (docs/promises.md) without which the verdict is unknown; None: those that the
+        requires  names of promises (docs/anomalies.md) without which the verdict is unknown; None: those that the
                   recording is about.
         allow     names of anomalies (docs/anomalies.md) that the test does not mind.
         The second call returns the same run. Raises UsageError if nothing was sent.

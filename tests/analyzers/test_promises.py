@@ -191,7 +191,7 @@ def test_unknown_names_are_refused() -> None:
 def test_a_verdict_lists_what_was_not_exercised() -> None:
     verdict = judge("r", exercised=replace(ALL_DONE, committed=0, readers=(STUCK,)))
     assert (verdict.result, verdict.not_exercised) == ("valid", ("polls-to-the-end", "transactions"))
-    assert "What was not exercised (docs/promises.md):\n  polls-to-the-end, transactions" in verdict.text()
+    assert "What was not exercised (docs/anomalies.md):\n  polls-to-the-end, transactions" in verdict.text()
     assert Verdict.from_json(verdict.to_json()) == verdict
     required = amended(verdict, unknowns=unmet(verdict.exercised, {"transactions"}))
     assert (required.result, required.not_exercised) == ("unknown", verdict.not_exercised)
@@ -220,7 +220,7 @@ def test_sentences_and_names_have_an_order() -> None:
 
 
 def test_the_document_explains_each_promise() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "promises.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "anomalies.md").read_text()
     table = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", text.partition("## ")[0], re.MULTILINE))
     assert table == {name: promise.exercised_by for name, promise in PROMISES.items()}
 
@@ -383,7 +383,7 @@ def test_a_history_of_another_program_requires_what_it_is_about() -> None:
     }
     assert of_default(PROMISES) == PROMISES.keys() - left_out
     assert of_default(["copies", "compaction"]) == {"copies"}
-    page = Path(__file__).parents[2] / "docs" / "promises.md"
+    page = Path(__file__).parents[2] / "docs" / "anomalies.md"
     section = (
         page.read_text().partition("## What a history of another program requires")[2].partition("##")[0]
     )

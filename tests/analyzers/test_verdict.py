@@ -251,7 +251,7 @@ def test_the_text_shows_what_a_user_needs() -> None:
         "  e1: isolate leader (nodes 2), from 3.0 s to an unknown time, took effect and is NOT known to be "
         "healed; acknowledged sends: 4,000 before, 3,000 during, 0 after",
         "",
-        "What was not exercised (docs/promises.md):",
+        "What was not exercised (docs/anomalies.md):",
         "  acks-after-faults",
     ]
 

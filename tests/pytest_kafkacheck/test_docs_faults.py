@@ -18,7 +18,7 @@ from nemesis.triggers import Trigger
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = (ROOT / "docs" / "faults.md").read_text()
-DOCUMENTS = ("README.md", "docs/anomalies.md", "docs/experiments.md", "docs/faults.md", "docs/replay.md")
+DOCUMENTS = ("README.md", "docs/anomalies.md", "docs/experiments.md", "docs/faults.md", "docs/soak.md")
 
 FUNCTION = re.compile(r"^\| `(\w+)(\([^`]*\))?`(, momentary)? \|", re.MULTILINE)
 """The first cell of a row of the catalogue."""

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
 
 S = 10**9
 WRITER = 2 << VALUE_BITS
-DOCS = Path(__file__).parents[2] / "docs" / "explain.md"
+DOCS = Path(__file__).parents[2] / "docs" / "verdict.md"
 
 
 def seconds(begin: float, end: float) -> tuple[int, int]:

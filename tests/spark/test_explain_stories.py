@@ -20,7 +20,7 @@ from tests.support.stories.pace import slower
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
 
-DOCS = Path(__file__).parents[2] / "docs" / "explain.md"
+DOCS = Path(__file__).parents[2] / "docs" / "verdict.md"
 
 Explain = Callable[..., list[str]]
 

@@ -93,7 +93,7 @@ def parts() -> Iterator[object]:
             (
                 "requires",
                 "list of text",
-                "what the history has to show, see docs/promises.md; absent: all it is about",
+                "what the history has to show, see docs/anomalies.md; absent: all it is about",
             ),
             ("allow", "list of text", "anomalies that do not count, see docs/anomalies.md; absent: none"),
         ],

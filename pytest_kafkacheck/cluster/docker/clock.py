@@ -2,7 +2,7 @@
 
 A container has no wall clock of its own. But a process does not ask the kernel for the time: it calls code that the
 kernel maps into its memory, the vDSO. A short-lived container that shares the process ids of the broker's container
-redirects that code. The page docs/clock.md explains the design; clock.pl and clock.S are the implementation.
+redirects that code. The page docs/architecture.md explains the design; clock.pl and clock.S are the implementation.
 
 What time a process has is also read from outside, in `ahead`.
 """

@@ -1,7 +1,7 @@
 """EDN, the notation of Jepsen's histories: read as a stream, and written.
 
 The library for EDN takes the whole text at once, and half a millisecond for each operation of a history
-(docs/jepsen.md). A history needs only a part of EDN: keywords, symbols and characters become strings, sets become
+(docs/json_lines.md). A history needs only a part of EDN: keywords, symbols and characters become strings, sets become
 lists, and of a tagged value the tag is dropped.
 """
 

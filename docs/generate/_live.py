@@ -1,21 +1,11 @@
-"""The tables of docs/live.md, from the declarations of the checks: which are judged during a run, and why."""
+"""Tables of docs/anomalies.md, from the declarations of the checks: which are judged during a run, and why."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from _blocks import replaced, table
+from _blocks import table
 
 from analyzers.catalogue.check import Live
 from analyzers.catalogue.registry import BOUND_CHECKS, CATALOGUE, CHECKS, CYCLE_CHECKS
-
-
-def generate(root: Path) -> dict[Path, str]:
-    page = root / "docs" / "live.md"
-    text = page.read_text(encoding="utf-8")
-    for name, body in blocks().items():
-        text = replaced(text, name, body)
-    return {page: text}
 
 
 def blocks() -> dict[str, str]:
@@ -24,7 +14,7 @@ def blocks() -> dict[str, str]:
     judged: list[list[str]] = []
     others: dict[str, list[str]] = {}
     for anomaly in CATALOGUE:
-        how, name = live[anomaly.name], f"[{anomaly.name}](anomalies.md#{anomaly.name.lower()})"
+        how, name = live[anomaly.name], f"[{anomaly.name}](#{anomaly.name.lower()})"
         if isinstance(how, Live):
             only = "only where nothing is to delete records" if how.if_records_stay else ""
             judged.append([name, only, how.because])

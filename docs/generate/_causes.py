@@ -1,10 +1,8 @@
-"""The tables of docs/explain.md: the kinds of causes, and the anomalies without one, from the explainers."""
+"""Tables of docs/anomalies.md: the kinds of causes, and the anomalies without one, from the explainers."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from _blocks import replaced, table
+from _blocks import table
 
 from analyzers.causes.registry import KINDS, WITHOUT
 
@@ -16,12 +14,9 @@ CHANGES = {
 }
 
 
-def generate(root: Path) -> dict[Path, str]:
-    page = root / "docs" / "explain.md"
-    text = page.read_text(encoding="utf-8")
-    for name, body in (("causes", kinds()), ("causes: none", without())):
-        text = replaced(text, name, body)
-    return {page: text}
+def blocks() -> dict[str, str]:
+    """Name of a generated block to its Markdown."""
+    return {"causes": kinds(), "causes: none": without()}
 
 
 def kinds() -> str:
@@ -49,4 +44,4 @@ def without() -> str:
 
 
 def _link(anomaly: str) -> str:
-    return f"[{anomaly}](anomalies.md#{anomaly.lower()})"
+    return f"[{anomaly}](#{anomaly.lower()})"

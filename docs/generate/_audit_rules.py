@@ -1,11 +1,10 @@
-"""The tables of docs/audit.md and docs/matrix.md, from the events, the rules and the scenarios."""
+"""Tables of docs/scenarios.md, from the events and the rules of the audit and the scenarios of a matrix."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from _blocks import replaced, table
+from _blocks import table
 
 from pytest_kafkacheck.audit.assess import all_rules
 from pytest_kafkacheck.audit.events import EVENTS
@@ -16,14 +15,9 @@ SHOWN = Layout(replication=3, brokers=3)
 """Three replicas on three brokers."""
 
 
-def generate(root: Path) -> dict[Path, str]:
-    docs = root / "docs"
-    audit, matrix = docs / "audit.md", docs / "matrix.md"
-    text = audit.read_text(encoding="utf-8")
-    for name, body in {"audit: events": _events(), "audit: rules": _rules()}.items():
-        text = replaced(text, name, body)
-    scenarios = replaced(matrix.read_text(encoding="utf-8"), "matrix: scenarios", _scenarios())
-    return {audit: text, matrix: scenarios}
+def blocks() -> dict[str, str]:
+    """Name of a generated block to its Markdown."""
+    return {"audit: events": _events(), "audit: rules": _rules(), "matrix: scenarios": _scenarios()}
 
 
 def _events() -> str:
