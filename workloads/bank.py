@@ -56,7 +56,7 @@ class Bank(Workload):
     declaration = Declaration(
         name="bank",
         does="transfers between accounts over several topics, in transactions; snapshots of all accounts meanwhile",
-        page="#bank-the-total-is-conserved",
+        page="#bank",
         judged_by=("wrong-total", "transactions", "log"),
         uses=uses("transactions", "consumer", "read-committed"),
     )

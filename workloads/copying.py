@@ -72,7 +72,7 @@ class Copy(Workload):
     declaration = Declaration(
         name="copy",
         does="members of a group copy records from topic to topic, exactly once; they crash, stall and are replaced",
-        page="#copying-exactly-once",
+        page="#copy",
         judged_by=("lost-copy", "duplicate-copy", "groups", "transactions", "log"),
         uses=(
             *uses("producer", "idempotence", "consumer", "read-committed", "group-classic"),

@@ -84,7 +84,7 @@ class Groups(Workload):
     declaration = Declaration(
         name="groups",
         does="members of consumer groups share a topic's partitions, commit, leave and join again",
-        page="#consumer-groups",
+        page="#groups",
         judged_by=("groups", "log", "order"),
         uses=(
             *uses("producer", "idempotence", "consumer"),

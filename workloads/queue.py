@@ -74,7 +74,7 @@ class Queue(Workload):
     declaration = Declaration(
         name="queue",
         does="consumers of a share group acquire, accept, release and reject records; they crash, and come too late",
-        page="#queues-share-groups",
+        page="#queue",
         judged_by=("queues", "log"),
         uses=uses("share-groups", "consumer"),
         needs=(

@@ -1,4 +1,4 @@
-"""Spark's settings, by the size of the histories to be judged. docs/spark.md has reasons and measurements."""
+"""Spark's settings, by the size of the histories to be judged. benchmarks/README.md has the measurements."""
 
 from __future__ import annotations
 

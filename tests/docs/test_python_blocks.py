@@ -23,9 +23,9 @@ from tests.docs.markdown import PAGES, Block, blocks
 FOUND = [each for page in PAGES for each in blocks(page) if each.language == "python"]
 FRAGMENTS = {
     "clusters.md": {"kafkacheck_cluster"},
-    "own_clients.md": {"kafkacheck_recorder"},
+    "clients.md": {"kafkacheck_recorder"},
     "scenarios.md": {"Claim"},
-    "history.md": {"Writer", "run", "process", "begin", "end"},
+    "architecture.md": {"Writer", "run", "process", "begin", "end"},
 }
 """Names that a block of the page may use without defining them: fixtures of the test around it, variables, and what a
 file imports that the block shows in part."""

@@ -3,7 +3,7 @@ user.
 
 Most of a short start goes into finding, reading and verifying some ten thousand classes, and into a second JVM in
 which Spark's launcher works out a command line. Both are prepared by `make_quick_start` (called by ``kafkacheck
-setup``), in a folder for each combination of Java and Spark. docs/spark.md has the design and the figures.
+setup``), in a folder for each combination of Java and Spark. docs/spark.md says what it saves.
 """
 
 from __future__ import annotations

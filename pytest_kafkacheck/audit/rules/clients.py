@@ -204,7 +204,7 @@ CONSUMERS = (
         why="auto.offset.reset=latest: after a crash before the first commit, or where the committed position has "
         "expired, the successor begins at the end and skips what was written meanwhile",
         mends=(RESET_EARLIEST,),
-        sources=(RESET, "measured on Kafka 4.1.1: docs/workloads.md, group-skip"),
+        sources=(RESET, "measured on Kafka 4.1.1: docs/workloads.md, auto.offset.reset=latest"),
     ),
     Rule(
         name="commits-not-known",
