@@ -1,16 +1,19 @@
-"""Each change since the last release is a file that gets into the changelog."""
+"""Each change since the last release is a file that gets into the changelog; each release has a page to read."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 CHANGES = ROOT / "changes"
+MOST_WORDS = 1000
+"""Of the page of a release: what a person reads in five minutes."""
 
 
 def files(folder: Path) -> list[Path]:
@@ -38,17 +41,31 @@ def test_every_change_is_shown() -> None:
 @pytest.mark.parametrize("name", ["+one.fixed.md", "+one.fxed.md", "one.md"])
 def test_a_file_whose_name_says_no_kind_is_left_out(tmp_path: Path, name: str) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "CHANGELOG.md").write_text("")
     (tmp_path / "changes").mkdir()
     (tmp_path / "changes" / name).write_text("Ctrl-C ends a session\nwithin five seconds.\n")
     assert left_out(tmp_path / "changes") == ([] if name == "+one.fixed.md" else [name])
 
 
-def test_the_newest_section_is_that_of_the_version_in_pyproject() -> None:
-    version = next(
-        line.split('"')[1]
-        for line in (ROOT / "pyproject.toml").read_text().splitlines()
-        if line.startswith("version = ")
+def test_the_newest_release_is_the_version_in_pyproject_or_is_not_out_yet() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    newest, *older = pages()
+    if newest.endswith(" (unreleased)"):
+        newest = older[0]
+    assert newest.startswith(f"{project['version']} (")
+
+
+def test_a_release_is_a_page_that_takes_five_minutes() -> None:
+    assert {title: count for title, count in pages().items() if count > MOST_WORDS} == {}
+
+
+def test_a_release_has_a_file_with_each_of_its_changes() -> None:
+    released = [title.split()[0] for title in pages() if not title.endswith(" (unreleased)")]
+    assert sorted(f"{version}.md" for version in released) == sorted(
+        file.name for file in (ROOT / "changelog").iterdir()
     )
-    sections = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
-    assert sections[0].startswith(f"## {version} (")
+
+
+def pages() -> dict[str, int]:
+    """Title of each release in CHANGELOG.md, to the number of its words."""
+    _, *sections = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")
+    return {each.partition("\n")[0]: len(each.split()) for each in sections}
