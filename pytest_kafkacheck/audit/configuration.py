@@ -327,7 +327,7 @@ NAMES = {
     "zookeepers": "nodes of ZooKeeper",
     "storage": "disks of brokers",
     "metadata_storage": "disks of voters",
-    "replicas_in_rack": "replicas in one rack, at most",
+    "replicas_in_rack": "number of replicas in one rack",
     "client_version": "clients",
     "commit": "commit",
     "auto_offset_reset": "auto.offset.reset",
