@@ -54,17 +54,19 @@ class Judged:
 
 @dataclass(frozen=True)
 class Report:
-    """problems: what could not be read, and what would help. stated: sentences about the whole that come first."""
+    """problems: what could not be read, and what would help. out_of_sync: what keeps the outcomes from holding now.
+    stated: sentences about the whole."""
 
     subjects: Sequence[Subject]
     problems: Sequence[Problem] = ()
+    out_of_sync: Sequence[str] = ()
     stated: Sequence[str] = ()
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """What is stated, and what the settings of all subjects give."""
+        """What holds now, what is stated, and what the settings of all subjects give."""
         found = [each for subject in self.subjects for each in configuration_remarks(subject.configuration)]
-        return tuple(dict.fromkeys([*self.stated, *found]))
+        return tuple(dict.fromkeys([*self.out_of_sync, *self.stated, *found]))
 
     @cached_property
     def judged(self) -> tuple[Judged, ...]:
@@ -153,7 +155,7 @@ def _decides(name: str, found: list[tuple[dict[str, Any], Outcome]]) -> bool:
 
 
 def junit_xml(report: Report) -> str:
-    """A loss is a failure. What is not known is skipped, and what could not be read is an error."""
+    """A loss is a failure. What is not known is skipped, and what could not be read or is out of sync is an error."""
     suites = ElementTree.Element("testsuites")
     for judged in report.judged:
         effects = [each.effect for each in judged.outcomes]
@@ -168,14 +170,16 @@ def junit_xml(report: Report) -> str:
         )
         for each in judged.outcomes:
             _add_case(suite, judged.subject.name, each)
-    if report.problems:
-        number = str(len(report.problems))
+    errors = [(problem.tried, str(problem)) for problem in report.problems]
+    errors += [("replicas in sync", text) for text in report.out_of_sync]
+    if errors:
+        number = str(len(errors))
         suite = ElementTree.SubElement(
             suites, "testsuite", name="kafkacheck audit: reading the cluster", tests=number, errors=number
         )
-        for problem in report.problems:
-            case = ElementTree.SubElement(suite, "testcase", classname="reading", name=problem.tried)
-            ElementTree.SubElement(case, "error", message=str(problem))
+        for tried, message in errors:
+            case = ElementTree.SubElement(suite, "testcase", classname="reading", name=tried)
+            ElementTree.SubElement(case, "error", message=message)
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -139,7 +139,7 @@ def status(report: Report) -> int:
     """A loss is worse than something that could not be read."""
     if report.loses:
         return NOT_AS_EXPECTED
-    return UNKNOWN if report.problems else AS_EXPECTED
+    return UNKNOWN if report.problems or report.out_of_sync else AS_EXPECTED
 
 
 def _prove(options: argparse.Namespace, report: Report) -> list[CellResult]:

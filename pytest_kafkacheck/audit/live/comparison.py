@@ -16,7 +16,7 @@ SHOWN = 5
 
 
 def out_of_sync(topics: Iterable[ReadTopic]) -> list[str]:
-    """A sentence for each topic with partitions that have no leader, or fewer replicas in sync than the minimum."""
+    """A sentence for each topic with partitions that have no leader, or replicas that are not in sync."""
     found = []
     for topic in topics:
         if topic.leaderless:
@@ -24,19 +24,28 @@ def out_of_sync(topics: Iterable[ReadTopic]) -> list[str]:
             found.append(
                 f"topic {topic.name} has no leader now: partition {numbers}; neither writes nor reads"
             )
-        replication = topic.settings["replication"]
-        least = min(topic.settings.get("min_isr", 1), replication)
-        below = {
-            number: count
-            for number, count in topic.in_sync.items()
-            if count < least and number not in topic.leaderless
+        short = {
+            number: in_sync
+            for number, in_sync in topic.in_sync.items()
+            if number not in topic.leaderless and set(in_sync) != set(topic.replicas[number])
         }
+        if not short:
+            continue
+        least = min(topic.settings.get("min_isr", 1), topic.settings["replication"])
+        below = {number: in_sync for number, in_sync in short.items() if len(in_sync) < least}
+        what, then = "has replicas out of sync", "the others would lose what it has acknowledged"
         if below:
-            numbers = _some([str(number) for number in below])
-            found.append(
-                f"topic {topic.name} is below its minimum now: {min(below.values())} of {replication} replicas "
-                f"in sync, min.insync.replicas={least}, partition {numbers}; writes with acks=all are refused"
-            )
+            what = f"is below its minimum (min.insync.replicas={least})"
+            then = "writes with acks=all are refused"
+        shown = below or short
+        isrs = [
+            f"partition {number} has the ISR {sorted(in_sync)} of {sorted(topic.replicas[number])}"
+            for number, in_sync in sorted(shown.items())
+        ]
+        found.append(
+            f"topic {topic.name} {what} now: {_some(isrs)}; {then}. See in the brokers' logs why replicas do not "
+            f"follow; brokers may advertise to each other what they do not reach"
+        )
     return found
 
 

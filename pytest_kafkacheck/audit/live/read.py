@@ -51,7 +51,8 @@ def read_report(
     return Report(
         subjects,
         [*cluster.problems, *refused, *unlisted],
-        stated=[*out_of_sync(topics), *older_topics(cluster, topics), *differences(cluster, files)],
+        out_of_sync=out_of_sync(topics),
+        stated=[*older_topics(cluster, topics), *differences(cluster, files)],
     )
 
 

@@ -40,13 +40,14 @@ SHOWN = 20
 
 @dataclass
 class ReadTopic:
-    """settings, origins, unknown: as `Subject` has them. in_sync: replicas of each partition. leaderless: partitions
-    without a leader."""
+    """settings, origins, unknown: as `Subject` has them. replicas: node ids of each partition. in_sync: those of them
+    that are. leaderless: partitions without a leader."""
 
     name: str
     internal: bool
     partitions: int
-    in_sync: Mapping[int, int] = field(default_factory=dict)
+    replicas: Mapping[int, Collection[int]] = field(default_factory=dict)
+    in_sync: Mapping[int, Collection[int]] = field(default_factory=dict)
     leaderless: Collection[int] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
@@ -87,8 +88,7 @@ def read_topics(cluster: Cluster, send: AskNode, pattern: str) -> tuple[list[Rea
     described, refused = describe_topics(cluster.nodes, send, [each.name for each in found], SETTINGS)
     for topic in found:
         _settings(topic, described.get(topic.name), cluster)
-    out_of_sync = [problem for each in chosen if (problem := _out_of_sync(each)) is not None]
-    return found, [*problems, *out_of_sync, *refused]
+    return found, [*problems, *refused]
 
 
 OF_BROKER = {
@@ -119,29 +119,14 @@ def _new_topic(cluster: Cluster, send: AskNode) -> tuple[ReadTopic, list[Problem
     return topic, problems
 
 
-def _out_of_sync(described: Any) -> Problem | None:
-    """Replicas that are no copy at the moment: what the settings keep does not hold for them."""
-    short = [each for each in described.partitions if set(each.isr_nodes) != set(each.replica_nodes)]
-    if not short:
-        return None
-    first = min(short, key=lambda each: each.partition_index)
-    more = f", and {len(short) - 1} more" if len(short) > 1 else ""
-    return Problem(
-        tried=f"Metadata of topic {described.name}",
-        missing=f"partition {first.partition_index} has the ISR {sorted(first.isr_nodes)} of "
-        f"{sorted(first.replica_nodes)}{more}: the other replicas would lose what it has acknowledged",
-        remedy="see in the brokers' logs why they do not follow; brokers may advertise to each other what they do "
-        "not reach",
-    )
-
-
 def _replicas(described: Any, racks: Mapping[int, str]) -> ReadTopic:
     """By the partition with the fewest replicas, and by that with the most in one rack."""
     topic = ReadTopic(
         described.name,
         described.is_internal,
         len(described.partitions),
-        in_sync={each.partition_index: len(each.isr_nodes) for each in described.partitions},
+        replicas={each.partition_index: each.replica_nodes for each in described.partitions},
+        in_sync={each.partition_index: each.isr_nodes for each in described.partitions},
         leaderless=[each.partition_index for each in described.partitions if each.leader_id < 0],
     )
     counts = [len(each.replica_nodes) for each in described.partitions]

@@ -10,9 +10,9 @@ import pytest
 from pytest_kafkacheck.audit.events import CONSUMER_EVENTS
 from pytest_kafkacheck.audit.files.read import read_files
 from pytest_kafkacheck.audit.live.read import read_report
-from pytest_kafkacheck.audit.report import Judged, Report, Subject
+from pytest_kafkacheck.audit.report import Judged, Report, Subject, junit_xml
 from pytest_kafkacheck.cli.audit import status
-from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
+from pytest_kafkacheck.cli.exit_status import UNKNOWN
 from pytest_kafkacheck.errors import UsageError
 from tests.support.described_cluster import DescribedCluster
 
@@ -124,10 +124,14 @@ def test_a_cluster_without_topics_is_judged_by_the_defaults_of_its_brokers() -> 
 def test_replicas_that_do_not_follow_are_named_and_the_audit_does_not_call_that_safe() -> None:
     alone = {partition: [1] for partition in THREE}
     report = audit(DescribedCluster(topics={"orders": THREE, "logs": THREE}, in_sync={"orders": alone}))
-    (problem,) = report.problems
-    assert problem.tried == "Metadata of topic orders"
-    assert problem.missing.startswith("partition 0 has the ISR [1] of [1, 2, 3], and 1 more: ")
-    assert status(report) != AS_EXPECTED
+    named = [each for each in report.remarks if "topic orders" in each]
+    assert named == list(report.out_of_sync)
+    assert named[0].startswith(
+        "topic orders has replicas out of sync now: partition 0 has the ISR [1] of [1, 2, 3] and partition 1 "
+    )
+    assert not report.problems
+    assert status(Report([], out_of_sync=report.out_of_sync)) == UNKNOWN
+    assert "out of sync now" in junit_xml(report)
 
 
 def test_a_topic_whose_settings_may_not_be_read_is_judged_by_all_values() -> None:
@@ -210,11 +214,10 @@ def test_an_isr_below_the_minimum_is_the_first_line() -> None:
     first, second, *_ = sorted(audit(cluster).remarks[:2])
     assert first.startswith("topic logs has no leader now: partition 0")
     assert second.startswith(
-        "topic orders is below its minimum now: 1 of 3 replicas in sync, min.insync.replicas=2"
+        "topic orders is below its minimum (min.insync.replicas=2) now: partition 1 has the ISR [2] of [1, 2, 3]"
     )
-    assert not any(
-        "minimum now" in each for each in audit(DescribedCluster(topics={"orders": THREE})).remarks
-    )
+    assert not audit(cluster).problems
+    assert not any("minimum" in each for each in audit(DescribedCluster(topics={"orders": THREE})).remarks)
 
 
 @pytest.mark.parametrize(
