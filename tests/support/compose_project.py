@@ -17,10 +17,20 @@ import pytest
 
 from pytest_kafkacheck.cluster.docker.images import image_for
 
-COMPOSE = shutil.which("docker-compose")
+
+def _is_there(*command: str) -> bool:
+    return bool(shutil.which(command[0])) and not subprocess.run(command, capture_output=True).returncode
+
+
+PLUGIN = ["docker", "compose"]
+"""Compose v2."""
+
+HAS_PLUGIN = _is_there(*PLUGIN, "version")
+COMPOSE = PLUGIN if HAS_PLUGIN else ["docker-compose"]
 
 NEEDS_COMPOSE = pytest.mark.skipif(
-    COMPOSE is None, reason="docker-compose is not installed: kafkacheck setup --compose as root"
+    not HAS_PLUGIN and shutil.which(COMPOSE[0]) is None,
+    reason="neither `docker compose` nor docker-compose is installed: kafkacheck setup --compose as root",
 )
 
 FOLDER = Path(__file__).parents[2] / "compose"
@@ -30,7 +40,7 @@ FOLDER = Path(__file__).parents[2] / "compose"
 def composed(engine: Any, file: str, *, version: str = "4.1.1") -> Iterator[str]:
     """Start a project from a file in ``compose/``. Its containers run; its brokers may not answer yet."""
     project = f"kctest{uuid.uuid4().hex[:8]}"
-    command = [str(COMPOSE), "-f", str(FOLDER / file), "-p", project]
+    command = [*COMPOSE, "-f", str(FOLDER / file), "-p", project]
     environment = {**os.environ, "KAFKA_IMAGE": image_for(version, engine)}
 
     def compose(*arguments: str) -> None:

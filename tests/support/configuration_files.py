@@ -49,6 +49,22 @@ services:
 """Texts by name: merge keys, another file, an env_file, variables of `.env`, and two things that cannot be
 resolved."""
 
+COMPOSE_PROFILES = {
+    "k.env": "KAFKA_UNCLEAN_LEADER_ELECTION_ENABLE=${UNCLEAN:-true}\nKAFKA_MIN_INSYNC_REPLICAS='${FLUSH}'\n",
+    ".env": "MIN=2\n",
+    "compose.yml": """\
+services:
+  k1: &broker
+    image: apache/kafka:4.1.1
+    env_file: k.env
+    environment: {KAFKA_NODE_ID: 1, KAFKA_PROCESS_ROLES: "broker,controller", KAFKA_MIN_INSYNC_REPLICAS: "${MIN}"}
+  k2:
+    <<: *broker
+    profiles: [more]
+""",
+}
+"""Variables in an env_file, of which those in single quotes stay, and a service that starts only with a profile."""
+
 COMPOSE_ZOOKEEPER = """\
 services:
   init:

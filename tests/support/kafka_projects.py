@@ -125,7 +125,7 @@ def project(
         **(more or {}),
     }
     (folder / "compose.yml").write_text(json.dumps(content))
-    command = [str(COMPOSE), "-f", str(folder / "compose.yml"), "-p", name]
+    command = [*COMPOSE, "-f", str(folder / "compose.yml"), "-p", name]
 
     def compose(*arguments: str) -> None:
         done = subprocess.run([*command, *arguments], capture_output=True, text=True)

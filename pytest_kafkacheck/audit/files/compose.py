@@ -1,8 +1,7 @@
 """Services of a compose file that run Kafka: by `docker compose config` where it is there, and always by reading it.
 
 Reading gives the line of each setting, and works without Docker: anchors and merge keys, `extends`, `env_file`,
-`.env` and
-the forms of `${NAME}`. What it cannot resolve is named.
+`.env`, profiles and the forms of `${NAME}`. What it cannot resolve is named.
 """
 
 from __future__ import annotations
@@ -47,10 +46,13 @@ def read_compose(source: Input, tree: YamlMapping) -> DeclaredCluster:
     services = mapping(tree, "services")
     for name in services:
         service = reader.service(name, services)
+        if not (reader.is_active(service) if resolved is None else name in resolved):
+            cluster.remarks.append(f"{service.place}: {name} is left out: none of its profiles is active")
+            continue
         environment = reader.environment(service)
         image = reader.text(service.get("image"))
         if resolved is not None:
-            image, environment = _joined(resolved.get(name, {}), image, environment, service)
+            image, environment = _joined(resolved[name], image, environment, service)
         if "zookeeper" in image.rpartition("/")[2]:
             cluster.zookeepers += 1
             if not service.get("volumes"):
@@ -108,6 +110,7 @@ class _Reader:
 
     def __init__(self, source: Input, cluster: DeclaredCluster) -> None:
         self.source, self.cluster = source, cluster
+        self.variables: dict[str, str] = dict(os.environ)
         self.variables = {**self._dotenv(), **os.environ}
 
     def _dotenv(self) -> dict[str, str]:
@@ -152,6 +155,12 @@ class _Reader:
             return mapping(None)
         trees = [each for each in documents(other) if isinstance(each, YamlMapping)]
         return self.service(name, mapping(trees[0], "services") if trees else mapping(None), within)
+
+    def is_active(self, service: YamlMapping) -> bool:
+        """Whether `docker compose up` starts it, without options."""
+        profiles = {self.text(each) for each in items(service.get("profiles"))}
+        active = {each.strip() for each in self.variables.get("COMPOSE_PROFILES", "").split(",")}
+        return not profiles or "*" in active or bool(profiles & active)
 
     def environment(self, service: YamlMapping) -> dict[str, Value]:
         """Of its env_file, and then its own."""
@@ -220,9 +229,12 @@ class _Reader:
             name, equals, value = line.strip().removeprefix("export ").partition("=")
             if equals and not name.startswith("#"):
                 text = value.strip()
+                place = Place(source, number)
                 quoted = re.fullmatch(r"(['\"])(.*?)\1(?:\s+#.*)?", text)
                 text = quoted[2] if quoted else text.partition(" #")[0].strip()
-                found[name.strip()] = Value(text, Place(source, number))
+                if quoted is None or quoted[1] == '"':
+                    text = self._filled(text, place)
+                found[name.strip()] = Value(text, place, is_open=bool(OPEN.search(text)))
         return found
 
     def volume(self, tree: Any) -> tuple[str, bool]:

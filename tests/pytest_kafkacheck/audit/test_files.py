@@ -14,9 +14,11 @@ import pytest
 
 from pytest_kafkacheck.audit.events import EVENTS
 from pytest_kafkacheck.cli.main import main
+from tests.support.compose_project import HAS_PLUGIN
 from tests.support.configuration_files import (
     BITNAMI_CHART,
     COMPOSE_EXTENDS,
+    COMPOSE_PROFILES,
     COMPOSE_ZOOKEEPER,
     MSK,
     STRIMZI_POOLS,
@@ -249,6 +251,25 @@ def test_a_compose_file_is_resolved_by_docker_where_it_is_there(
     assert found.of("topics made")["origins"]["min_isr"] == f"{file}:5"
     docker.write_text(f"#!{sys.executable}\nraise SystemExit(1)\n")
     assert Audited(capsys, str(file)).settings("topics made")["min_isr"] == 1
+
+
+@pytest.mark.parametrize(
+    "by",
+    ["reading", pytest.param("docker", marks=pytest.mark.skipif(not HAS_PLUGIN, reason="no docker compose"))],
+)
+def test_variables_of_an_env_file_and_profiles_are_those_of_docker_compose(
+    by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by == "reading":
+        monkeypatch.setenv("PATH", str(tmp_path))
+    for name, text in COMPOSE_PROFILES.items():
+        (tmp_path / name).write_text(text)
+    found = Audited(capsys, str(tmp_path / "compose.yml"))
+    settings = found.settings("topics made automatically")
+    assert settings.items() >= {"min_isr": 2, "unclean": True, "controllers": 1}.items()
+    assert "k2 is left out: none of its profiles is active" in found.said
+    monkeypatch.setenv("COMPOSE_PROFILES", "less, more")
+    assert Audited(capsys, str(tmp_path / "compose.yml")).settings("topics made")["controllers"] == 2
 
 
 def test_zookeeper_images_of_confluent_and_what_is_on_no_volume(
