@@ -97,6 +97,7 @@ CAPABILITIES: dict[str, str] = {
     "disks": "loop devices, on which nodes get file systems of their own",
     "throttle": "a limit of a control group on its writes to a block device (blkio.throttle, or io.max)",
     "clock": "access to another process's memory (the capability SYS_PTRACE) on x86-64",
+    "limits": "changes of a container's limits while it runs",
     "freezer": "the freezer of control groups",
     "packets": "control groups of version 2 on this host, and a BPF program that sees their packets",
     "cpu": "the controller cpu of control groups on this host",

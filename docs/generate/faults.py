@@ -28,6 +28,7 @@ NEEDS = {
     "disks": "a disk",
     "throttle": "a limit on block devices",
     "clock": "x86-64, SYS_PTRACE",
+    "limits": "changes of limits",
     "packets": "root, control groups v2",
     "cpu": "root, control groups",
     "memory": "root, control groups",

@@ -43,6 +43,7 @@ class Cpu(Fault):
     changes_cluster = True
     takes_nodes_down = False
     needs_process = True
+    needs = frozenset({"limits"})
 
     def __post_init__(self) -> None:
         number("cpu cores", self.cores, least=0.01, most=4096)

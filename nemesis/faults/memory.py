@@ -48,6 +48,7 @@ class Memory(Fault):
     changes_cluster = True
     takes_nodes_down = False
     needs_process = True
+    needs = frozenset({"limits"})
 
     def __post_init__(self) -> None:
         count("memory spare_mb", self.spare_mb)

@@ -27,6 +27,7 @@ class Oom(EndsProcess):
     name = "oom"
     proved_by = "the node served just before, its process is gone, and the engine reports a kill for memory"
     changes_cluster = True
+    needs = frozenset({"limits"})
 
     def inject(self, context: FaultContext) -> None:
         node = context.node

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable
 from typing import Any
 
-from docker.errors import DockerException
+from docker.errors import DockerException, ImageNotFound
 from docker.types import Mount
 
 from nemesis.faults.slow_disk import CLEARLY, measured
@@ -49,7 +49,9 @@ def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, 
         found["disks"] = _try_disks(client)
     if "throttle" in wanted:
         found["throttle"] = try_write_limit(client)
-    if tried := wanted - {"disks", "throttle"}:
+    if "limits" in wanted:
+        found["limits"] = _try_limits(client.api)
+    if tried := wanted - {"disks", "throttle", "limits"}:
         try:
             found |= _try_in_container(client.api, tried)
         except (DockerException, OSError) as error:
@@ -66,6 +68,36 @@ def require_capabilities(client: Any, faults: Iterable[str]) -> None:
         raise CapabilityError(
             f"this host cannot do what the experiment asks for: {reasons}. See `kafkacheck doctor`"
         )
+
+
+def why_no_container(api: Any) -> str | None:
+    """Why the engine starts no container of the agent image, in its words; None where it starts one, or lacks the
+    image."""
+    container = ""
+    try:
+        container = api.create_container(
+            image=agent_image(), command=["true"], labels=reaper.labels(f"doctor-{secrets.token_hex(4)}")
+        )["Id"]
+        api.start(container)
+    except ImageNotFound:
+        return None
+    except DockerException as error:
+        return str(getattr(error, "explanation", None) or error)
+    finally:
+        if container:
+            api.remove_container(container, force=True, v=True)
+    return None
+
+
+def _try_limits(api: Any) -> str | None:
+    """Ask for a change of a container that does not exist: an engine without this request does not look for it."""
+    name = f"kafkacheck-none-{secrets.token_hex(4)}"
+    try:
+        api.update_container(name, cpu_shares=2)
+    except DockerException as error:
+        why = str(getattr(error, "explanation", None) or error)
+        return None if name in why else f"the engine's API has no request for them ({why})"
+    return None
 
 
 def _try_in_container(api: Any, wanted: set[str]) -> dict[str, str | None]:

@@ -60,9 +60,9 @@ def build_archived_image(client: Any, image: str, archives: Mapping[str, bytes])
         Path(folder, "Dockerfile").write_text(f"FROM {image}\nCOPY *.jsa {FOLDER}/\n")
         for archive, content in archives.items():
             Path(folder, f"{archive}.jsa").write_bytes(content)
-        client.images.build(path=folder, tag=name, rm=True, labels={BASE: image})
+        made, _ = client.images.build(path=folder, tag=name, rm=True, labels={BASE: image})
     for old in client.images.list(name=images.REPOSITORY, filters={"label": f"{BASE}={image}"}):
-        if name not in old.tags:
+        if old.id != made.id:
             # The engine refuses where a running cluster still uses it.
             with contextlib.suppress(APIError):
                 client.images.remove(old.id)

@@ -18,9 +18,10 @@ from nemesis.registry import (
 from pytest_kafkacheck.cluster.docker import loop_devices
 from pytest_kafkacheck.cluster.docker.engine import SPARE_MB, connect, reach, require_memory
 from pytest_kafkacheck.cluster.docker.images import agent_image, archived_image, image_for
+from pytest_kafkacheck.cluster.docker.podman import is_podman
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
-from pytest_kafkacheck.setup.capabilities import missing_capabilities
+from pytest_kafkacheck.setup.capabilities import missing_capabilities, why_no_container
 from workloads.clients.java.program import NoJavaClient, check_installed
 from workloads.clients.java.releases import DEFAULT_RELEASE
 from workloads.java_runtime import MINIMUM, find_java, release
@@ -37,11 +38,16 @@ REMEDIES = {
     + loop_devices.REMEDY,
     "throttle": "an engine on Linux that is not rootless, with the control group blkio (version 1) or io (version 2)",
     "clock": "an engine on x86-64 that may add the capability SYS_PTRACE",
+    "limits": "use an engine whose API can change a container, such as Docker: Podman 4 cannot",
     "packets": "run the tests as root on Linux 5.7 or later, with control groups of version 2 mounted for writing",
     "cpu": "run the tests as root on Linux, with the controller cpu of control groups mounted for writing",
     "memory": "run the tests as root on Linux, with the controller memory of control groups mounted for writing",
 }
 """What to do about a missing capability."""
+
+NO_CONTAINER = (
+    "mend the engine's own settings; for Podman, docs/attach.md names those of containers.conf that matter"
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,9 @@ def examine(spec: ClusterSpec | None = None) -> Iterator[Diagnosis]:
         yield _engine(client, info)
         yield from _images(client, spec)
         yield _memory(client, spec)
+        if (why := why_no_container(client.api)) is not None:
+            yield Diagnosis("containers", "missing", f"the engine starts none: {why}", NO_CONTAINER)
+            return
         yield from _faults(client, info)
 
 
@@ -110,7 +119,8 @@ def _engine(client: Any, info: dict[str, Any]) -> Diagnosis:
     where = "on this host" if host == "127.0.0.1" else f"on {host}"
     rootless = any("rootless" in option for option in info.get("SecurityOptions") or ())
     cgroup = f"cgroup v{info.get('CgroupVersion', '1')}, {info.get('CgroupDriver', '?')}"
-    what = f"{info['ServerVersion']} {where}, {'rootless, ' if rootless else ''}{cgroup}"
+    name = "Podman " if is_podman(client.api) else ""
+    what = f"{name}{info['ServerVersion']} {where}, {'rootless, ' if rootless else ''}{cgroup}"
     return Diagnosis("engine", "ok", what)
 
 

@@ -129,7 +129,8 @@ def _present(client: Any) -> Iterator[str]:
     """Releases whose images the engine has."""
     for image in client.images.list():
         for tag in image.tags:
-            if found := re.fullmatch(r"(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)(?:-\w+)?", tag):
+            # Podman names the registry as well.
+            if found := re.search(r"(?:^|/)(?:apache|kafkacheck)/kafka:(\d+\.\d+\.\d+)(?:-\w+)?$", tag):
                 yield found[1]
 
 

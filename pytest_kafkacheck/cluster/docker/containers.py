@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from docker.errors import APIError
 from tenacity import Retrying, retry, retry_if_exception, stop_after_attempt, stop_after_delay, wait_fixed
 
+from pytest_kafkacheck.cluster.docker.podman import processes
+
 # docker-py's `exec_start` reads from the socket below the HTTP response. It loses output that arrives in the same
 # packet as the response's header, which happens now and then on a busy machine.
 
@@ -124,10 +126,7 @@ def pause(api: Any, container: str) -> None:
 
 def is_stopped_by_signal(api: Any, container: str) -> bool:
     """The engine does not report SIGSTOP, but its process list has the process state of java."""
-    table = api.top(container, ps_args="-eo pid,stat,comm")
-    column = table["Titles"].index("STAT")
-    # The list is empty when the process has just ended.
-    return any(row[column].startswith("T") for row in table["Processes"] or ())
+    return any(state.startswith("T") for state in processes(api, container, "state"))
 
 
 CPU_PERIOD = 100_000

@@ -112,12 +112,14 @@ class Sidecar:
     def _create(self, name: str) -> None:
         volume, labels, device = self.data.volume, self.data.labels, self.data.device
         if device is None:
-            rights = {"mounts": [Mount(DATA, volume, type="volume", labels=dict(labels))]}
+            rights: dict[str, Any] = {"mounts": [Mount(DATA, volume, type="volume", labels=dict(labels))]}
         else:
             rights = {
                 "cap_add": ["SYS_ADMIN"],
                 "security_opt": list(UNCONFINED),
                 "devices": [f"{device}:{device}:rw"],
+                # Podman's containers have a root directory in which only DAC_OVERRIDE can make another one.
+                "tmpfs": {str(Path(DATA).parent): "size=64k,mode=755"},
             }
         self._api.create_container(
             image=agent_image(),

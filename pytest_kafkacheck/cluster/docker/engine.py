@@ -14,6 +14,7 @@ import docker
 import psutil
 from docker.errors import APIError, DockerException, ImageNotFound
 
+from pytest_kafkacheck.cluster.docker.podman import recognise
 from pytest_kafkacheck.cluster.spec.properties import listener_protocols, published
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, MissingImageError, UsageError
@@ -30,7 +31,7 @@ def connect() -> Any:
     try:
         client = docker.from_env(timeout=60)
         _one_pool(client)
-        client.ping()
+        recognise(client.api, client.version())
     except DockerException as error:
         if client is not None:
             client.close()

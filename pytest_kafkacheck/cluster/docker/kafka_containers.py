@@ -22,6 +22,7 @@ from pytest_kafkacheck.cluster.docker.containers import (
     published_ports,
     read_file,
 )
+from pytest_kafkacheck.cluster.docker.podman import processes
 from pytest_kafkacheck.errors import UsageError
 
 LOG_DIR = "/tmp/kafka-logs"
@@ -176,10 +177,9 @@ def runs_zookeeper(api: Any, container: Container) -> bool:
 def _processes(api: Any, container: Container) -> list[str]:
     """Command lines of the programs that may be Kafka."""
     try:
-        table = api.top(container["Id"], ps_args="-eo pid,args")
+        lines = processes(api, container["Id"], "args")
     except APIError:
         return []  # it has ended
-    lines = [str(row[-1]) for row in table["Processes"] or ()]
     return [line for line in lines if posixpath.basename(line.partition(" ")[0]) in PROGRAMS]
 
 

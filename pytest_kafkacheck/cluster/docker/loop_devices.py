@@ -18,6 +18,7 @@ from docker.types import Mount
 
 from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.images import agent_image
+from pytest_kafkacheck.cluster.docker.podman import device_rights
 from pytest_kafkacheck.errors import InfrastructureError
 
 DISK = "kafkacheck.disk"
@@ -116,7 +117,7 @@ def loop_helper(api: Any, backing: Iterable[str], *, labels: Mapping[str, str]) 
             cap_drop=["ALL"],
             cap_add=["SYS_ADMIN"],
             security_opt=list(UNCONFINED),
-            device_cgroup_rules=list(RULES),
+            **device_rights(api, RULES),
             binds={"/dev": {"bind": "/host/dev", "mode": "ro"}},
             # The engine creates a missing volume: another clean-up removed it first. Give the new one an owner as
             # well.

@@ -32,6 +32,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 from nemesis.tasks import in_thread
 from pytest_kafkacheck.cluster.docker import loop_devices
 from pytest_kafkacheck.cluster.docker.engine import is_local, run_with_deadline
+from pytest_kafkacheck.cluster.docker.podman import DEPENDENTS
 from pytest_kafkacheck.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
@@ -272,16 +273,16 @@ def _remove_parts(api: Any, parts: list[Part]) -> None:
     for part in parts:
         with contextlib.suppress(NotFound):
             if part.kind == "network":
-                _once_unused(api.remove_network, part.id)
+                _repeated(_is_used, api.remove_network, part.id)
             elif part.kind == "volume":
-                _once_unused(api.remove_volume, part.id, force=True)
+                _repeated(_is_used, api.remove_volume, part.id, force=True)
 
 
 def _remove_container(api: Any, part: Part) -> None:
     # Another clean-up may remove it at the same time, which is fine.
     with contextlib.suppress(NotFound):
         try:
-            api.remove_container(part.id, force=True, v=True)
+            _repeated(_has_dependents, api.remove_container, part.id, force=True, v=True)
         except APIError as error:
             if error.status_code != 409:  # "removal is already in progress"
                 raise
@@ -298,17 +299,24 @@ def _removal_failed(run: str, parts: Iterable[Part], why: str) -> str:
     )
 
 
-def _once_unused(remove: Callable[..., None], *arguments: Any, **options: Any) -> None:
-    """Call `remove` again while a container still uses the object.
+def _has_dependents(error: APIError) -> bool:
+    """Podman waits for their removal, which is under way."""
+    return DEPENDENTS in str(error.explanation)
 
-    Another clean-up may be removing that container.
-    """
+
+def _is_used(error: APIError) -> bool:
+    """A container still uses it, which another clean-up may be removing."""
+    return error.status_code in (403, 409)
+
+
+def _repeated(
+    is_passing: Callable[[APIError], bool], remove: Callable[..., None], *arguments: Any, **options: Any
+) -> None:
+    """Call `remove` again while its error is a passing one."""
     Retrying(
         stop=stop_after_delay(LIMIT / 3),
         wait=wait_fixed(0.2),
-        retry=retry_if_exception(
-            lambda error: isinstance(error, APIError) and error.status_code in (403, 409)
-        ),
+        retry=retry_if_exception(lambda error: isinstance(error, APIError) and is_passing(error)),
         reraise=True,
     )(remove, *arguments, **options)
 
