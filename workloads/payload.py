@@ -4,8 +4,9 @@ own."""
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 from zlib import crc32
 
 Problem = Literal["foreign", "corrupt", "misrouted"]
@@ -84,6 +85,44 @@ def decode(payload: bytes | None, run: str, topic: str, partition: int) -> tuple
     if lengths == (expected_run, expected_topic) and names.startswith(expected):
         return value, None if home == partition else "misrouted"
     return (value, "misrouted") if names[:length_of_run] == run.encode() else (None, "foreign")
+
+
+class Decoded(NamedTuple):
+    """Payloads that were polled from one partition. problems, sources, amounts: of each; empty if none has one."""
+
+    values: Sequence[int | None]
+    problems: Sequence[Problem | None] = ()
+    sources: Sequence[int | None] = ()
+    amounts: Sequence[int | None] = ()
+
+
+def decode_all(payloads: Sequence[bytes | None], run: str, topic: str, partition: int) -> Decoded:
+    """As `decode`, `source_of` and `amount_of` for each of them. The form that nearly all have is compared in one
+    step, which takes a third of the time."""
+    of_run, of_topic, names = _names(run, topic)
+    begin = HEADER.pack(MAGIC, of_run, of_topic, partition, 0)[: -FIGURE.size]
+    form = struct.Struct(f">{len(begin)}sq{len(names)}s")
+    unpack, least, number = form.unpack_from, form.size + CRC.size, int.from_bytes
+    values: list[int | None] = []
+    others: dict[int, tuple[Problem | None, int | None, int | None]] = {}
+    for payload in payloads:
+        if payload is not None and len(payload) >= least:
+            start, value, named = unpack(payload)
+            if start == begin and named == names and number(payload[-4:], "big") == crc32(payload[:-4]):
+                values.append(value)
+                continue
+        found, problem = decode(payload, run, topic, partition)
+        figures = (source_of(payload), amount_of(payload)) if found is not None else (None, None)
+        others[len(values)] = (problem, *figures)
+        values.append(found)
+    if not others:
+        return Decoded(values)
+    nothing = (None, None, None)
+    columns = zip(*[others.get(place, nothing) for place in range(len(values))], strict=True)
+    problems, sources, amounts = (
+        column if any(each is not None for each in column) else () for column in columns
+    )
+    return Decoded(values, problems, sources, amounts)
 
 
 def source_of(payload: bytes | None) -> int | None:

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
-from workloads.clients.protocol import CommitReport, Completion, Log, Polled
+from workloads.clients.protocol import CommitReport, Completion, Log, PolledRecords
 from workloads.history.writer import Writer
 from workloads.keys import Keyed
-from workloads.payload import amount_of, decode, source_of
+from workloads.payload import decode_all
 
 _UNKNOWN = (None, None)
 """Broker and time of a record whose fetch is unknown."""
@@ -155,7 +155,7 @@ class Records:
     def polled(
         self,
         op: int,
-        records: Sequence[Polled],
+        records: PolledRecords,
         *,
         invoked: int,
         completed: int,
@@ -169,51 +169,40 @@ class Records:
         committed   whether the consumer reads with ``isolation.level=read_committed``.
         generation  of the assignment, if a group member polled.
         """
-        if not records:
-            return
-        logs, offsets, epochs, payloads, fetches, keys, _ = zip(*records, strict=True)
-        run = self._run
-        values, errors = zip(
-            *[decode(payload, run, *log) for log, payload in zip(logs, payloads, strict=True)], strict=True
-        )
-        nodes, times = zip(*[fetched or _UNKNOWN for fetched in fetches], strict=True)
-        each: dict[str, Sequence[Any]] = {
-            "index": [*self._numbers(len(records))],
-            "topic": [topic for topic, _ in logs],
-            "partition": [partition for _, partition in logs],
-            "offset": offsets,
-            "value": values,
-            "leader_epoch": [epoch if epoch >= 0 else None for epoch in epochs],
-            "error": errors,
-            "node": nodes,
-            "fetched": times,
-            "source": [
-                source_of(payload) if value is not None else None
-                for value, payload in zip(values, payloads, strict=True)
-            ],
-            "amount": [
-                amount_of(payload) if value is not None else None
-                for value, payload in zip(values, payloads, strict=True)
-            ],
-        }
-        if any(keys):
-            each["key"], each["tombstone"], _ = zip(*[keyed or _NO_KEY for keyed in keys], strict=True)
-        self._writer.extend(
-            len(records),
-            {
-                **self._known,
-                "op": op,
-                "f": "poll",
-                "type": "ok",
-                "invoked": invoked,
-                "completed": completed,
-                "assignment": assignment,
-                "final": final,
-                "committed": committed,
-                "generation": generation,
-            },
-            each,
-        )
+        same = {
+            **self._known, "op": op, "f": "poll", "type": "ok", "invoked": invoked, "completed": completed,
+            "assignment": assignment, "final": final, "committed": committed, "generation": generation,
+        }  # fmt: skip
+        for batch in records.batches:
+            topic, partition = batch.log
+            decoded = decode_all(batch.payloads, self._run, topic, partition)
+            node, fetched = batch.fetched or _UNKNOWN
+            each: dict[str, Sequence[Any]] = {
+                "index": self._numbers(len(batch.offsets)),
+                "offset": batch.offsets,
+                "value": decoded.values,
+            }
+            if batch.keyed:
+                each["key"], each["tombstone"], _ = zip(
+                    *[keyed or _NO_KEY for keyed in batch.keyed], strict=True
+                )
+            for name, column in (
+                ("error", decoded.problems), ("source", decoded.sources), ("amount", decoded.amounts),
+            ):  # fmt: skip
+                if column:
+                    each[name] = column
+            self._writer.extend(
+                len(batch.offsets),
+                {
+                    **same,
+                    "topic": topic,
+                    "partition": partition,
+                    "leader_epoch": batch.leader_epoch if batch.leader_epoch >= 0 else None,
+                    "node": node,
+                    "fetched": fetched,
+                },
+                each,
+            )
 
     def flush(self) -> None:
         """Write what was recorded to disk."""

@@ -121,7 +121,7 @@ class Started:
         deadline = time.monotonic() + LIMIT
         while time.monotonic() < deadline:
             answer = self.call("poll", timeout_ms=200, limit=0.2)
-            records += answer.get("records", [])
+            records += single(answer)
             if is_enough(records, answer):
                 return records
         raise Broken(f"within {LIMIT:.0f} s its polls did not give {what}; they gave {len(records)} records")
@@ -226,6 +226,18 @@ def opened(one: Started, **fields: Any) -> None:
         except Refusal as error:
             if not error.retriable or time.monotonic() > deadline:
                 raise Broken(f"it could not open a {fields['role']}: {error}") from None
+
+
+def single(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The records of an answer to a poll, each with its own entry of each column."""
+    columns = {"offsets": "offset", "values": "value", "timestamps": "timestamp", "keys": "key",
+               "headers": "headers", "deliveries": "deliveries"}  # fmt: skip
+    return [
+        {**{name: batch.get(name) for name in ("topic", "partition", "epoch")},
+         **{name: batch[column][place] for column, name in columns.items() if batch.get(column) is not None}}
+        for batch in answer["records"]
+        for place in range(len(batch["offsets"]))
+    ]  # fmt: skip
 
 
 def records(topic: str, partitions: Iterable[int], *, size: int = 0) -> list[dict[str, Any]]:

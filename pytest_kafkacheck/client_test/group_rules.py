@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import Any
 
-from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Broken, Rule, Started, expect
+from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Broken, Rule, Started, expect, single
 
 COMMIT: dict[str, Any] = {"timeout_ms": 4000, "limit": 4.0}
 CLOSE: dict[str, Any] = {"timeout_ms": 5000, "limit": 5.0}
@@ -26,12 +26,12 @@ class Watched:
     def poll(self) -> None:
         answer = self.started.call("poll", timeout_ms=100, limit=0.1)
         self.note(answer)
-        for each in answer["records"]:
+        for each in single(answer):
             expect(
                 each["partition"] in self.owned,
                 f"it returned a record of partition {each['partition']}, which no event assigned to it",
             )
-        self.records += answer["records"]
+        self.records += single(answer)
         self.member, self.generation = answer.get("member") or "", answer.get("generation")
 
     def note(self, answer: dict[str, Any]) -> None:

@@ -84,7 +84,7 @@ def _is_alive(error: Refusal) -> None:
 
 
 RULES = (
-    Rule(name="hello", says="its first line states version 1, its library and its capabilities", test=_hello),
+    Rule(name="hello", says="its first line states version 2, its library and its capabilities", test=_hello),
     Rule(name="unknown-request", says="an unknown request is an error, and it goes on", test=_unknown_request),
     Rule(
         name="no-request", says="a line that is no request is answered with id null, and it goes on",

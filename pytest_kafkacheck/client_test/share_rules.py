@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Broken, Rule, Started, expect
+from pytest_kafkacheck.client_test.bench import LIMIT, Bench, Broken, Rule, Started, expect, single
 
 COMMIT: dict[str, Any] = {"timeout_ms": 5000, "limit": 5.0}
 CLOSE: dict[str, Any] = {"timeout_ms": 5000, "limit": 5.0}
@@ -100,7 +100,7 @@ def _poll(
     while not is_enough(got):
         if time.monotonic() > deadline:
             raise Broken(f"within {LIMIT:.0f} s it did not get {what}; it got the offsets {sorted(got)}")
-        records = one.call("poll", timeout_ms=200, limit=0.2)["records"]
+        records = single(one.call("poll", timeout_ms=200, limit=0.2))
         got |= {each["offset"]: each.get("deliveries") for each in records}
         if records and answer is not None:
             answer([each["offset"] for each in records])

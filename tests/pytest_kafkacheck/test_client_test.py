@@ -66,7 +66,7 @@ def test_a_client_that_keeps_to_the_protocol_passes(tmp_path: Path) -> None:
 
 
 BREAKS = {
-    "wrong-version": ({"hello"}, "speaks version 2, and kafkacheck speaks version 1"),
+    "wrong-version": ({"hello"}, "speaks version 1, and kafkacheck speaks version 2"),
     "no-hello": ({"hello"}, "ended by itself with status 3; its last output: Exception in thread main"),
     "garbage-hello": ({"hello"}, "wrote a line that is no JSON object: Picked up JAVA_TOOL_OPTIONS"),
     "garbage": ({"send", "poll", "unknown-request"}, "wrote a line that is no JSON object: [main] WARN"),

@@ -193,7 +193,7 @@ def test_plans(name: str, value: Any, tmp_path: Path) -> None:
         load(file)
 
 
-HELLO = {"protocol": 1, "client": "mine", "version": "1.0", "capabilities": ["produce"], "clock": 0}
+HELLO = {"protocol": 2, "client": "mine", "version": "1.0", "capabilities": ["produce"], "clock": 0}
 
 
 @given(

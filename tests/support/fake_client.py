@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,19 @@ class Logs:
         new = self._folder / f"{name}.state.{os.getpid()}"
         new.write_text(json.dumps(state))
         new.replace(self._folder / f"{name}.state")
+
+
+def _batches(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Records as the answer to a poll has them: by column."""
+    columns = {"offset": "offsets", "value": "values", "timestamp": "timestamps", "key": "keys",
+               "headers": "headers", "deliveries": "deliveries"}  # fmt: skip
+    of_each = groupby(records, key=lambda each: (each["topic"], each["partition"], each.get("epoch")))
+    return [
+        {"topic": topic, "partition": partition, "epoch": epoch}
+        | {columns[name]: [each[name] for each in batch] for name in columns if name in batch[0]}
+        for (topic, partition, epoch), group in of_each
+        if (batch := list(group))
+    ]
 
 
 class Client:
@@ -246,8 +260,15 @@ class Client:
             ]
             self._positions[topic, partition] = behind
         if self.flaw == "foreign-record":
-            records.append({"topic": "other-1", "partition": 0, "offset": 0, "value": None})
-        answer = {"records": records, "positions": self._listed(), "lost": lost, "ends": self._ends(asked)}
+            records.append(
+                {"topic": "other-1", "partition": 0, "offset": 0, "value": None, "key": None, "headers": None}
+            )
+        answer = {
+            "records": _batches(records),
+            "positions": self._listed(),
+            "lost": lost,
+            "ends": self._ends(asked),
+        }
         if self.flaw == "no-position":
             del answer["positions"]
         if self._role == "member":
@@ -293,7 +314,7 @@ class Client:
                         {"topic": topic, "partition": partition, "offset": offset, "deliveries": count + 1}
                         | {key: line.get(key) for key in ("key", "value", "headers")}
                     )
-        return {"records": records, "lock_ms": round(self._lock * 1000)}
+        return {"records": _batches(records), "lock_ms": round(self._lock * 1000)}
 
     def acknowledge(self, records: list[dict[str, Any]]) -> dict[str, Any]:
         said = {f"{each['topic']}/{each['partition']}/{each['offset']}": each["type"] for each in records}
@@ -437,7 +458,7 @@ def main() -> None:
     capabilities = [each for each in CAPABILITIES if each not in options.without]
     library = {"name": "fake", "version": "1.0"}
     hello = {
-        "protocol": 2 if flaw == "wrong-version" else 1,
+        "protocol": 1 if flaw == "wrong-version" else 2,
         "library": library,
         "capabilities": capabilities,
     }

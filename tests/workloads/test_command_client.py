@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support import fake_client
@@ -19,7 +20,7 @@ from workloads.clients.command.messages import Error, Move, Poll, Position, Refu
 from workloads.clients.command.process import ClientFailure
 from workloads.clients.connection import Address
 from workloads.clients.outcome import NOT_WRITTEN, REFUSED
-from workloads.clients.protocol import OUTSIDE, Completion, Ending, MemberEvent, Polled
+from workloads.clients.protocol import OUTSIDE, Completion, Ending, MemberEvent
 from workloads.keys import Keyed
 
 BROKERS = (Address("files", 1),)
@@ -164,7 +165,7 @@ def test_a_reader_goes_where_it_is_sent_and_passes_markers(make: Make) -> None:
     reader.seek(LOG, 1)
     assert (reader.assignment, reader.positions[LOG]) == (4, 1)
     reader.only((OTHER,))
-    assert reader.poll(0.1) == []
+    assert not reader.poll(0.1)
     reader.only((LOG, OTHER))
     assert [each.offset for each in reader.poll(0.1)] == [1, 2]
     with pytest.raises(ValueError, match="are not assigned"):
@@ -237,7 +238,7 @@ def test_keys_tombstones_and_bodies_arrive_as_they_were_sent(make: Make) -> None
     for op, (payload, keyed) in enumerate(sent):
         one.send(op, LOG, payload, keyed)
     take(one, 3)
-    polled: list[Polled] = consumer(library).poll(0.1)
+    polled = consumer(library).poll(0.1)
     assert [(each.payload, each.keyed) for each in polled] == sent
 
 
@@ -277,7 +278,7 @@ def use(library: CommandLibrary, *, consumes: bool) -> None:
 
 
 WRONG = {
-    "wrong-version": "speaks version 2, and kafkacheck speaks version 1",
+    "wrong-version": "speaks version 1, and kafkacheck speaks version 2",
     "no-hello": "ended by itself with status 3; its last output: Exception in thread main",
     "garbage-hello": "wrote a line that is no JSON object: Picked up JAVA_TOOL_OPTIONS: -Xmx1g",
     "garbage": r"wrote a line that is no JSON object: \[main\] WARN something happened; it printed nothing",
@@ -308,6 +309,21 @@ def test_a_client_that_breaks_the_protocol_is_reported_in_one_line(
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("client '"), caught.value
     assert set(WRONG) <= set(FLAWS)
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"offsets": [1, 2], "values": ["eA=="]}, "a column of 1 values for 2 offsets"),
+        ({"offsets": [1], "values": [None], "keys": []}, "a column of 0 values for 1 offsets"),
+        ({"offsets": [], "values": []}, "a batch without offsets"),
+        ({"offset": 1, "value": "eA=="}, "missing required field `offsets`"),
+    ],
+)
+def test_columns_of_a_poll_that_do_not_fit(columns: dict[str, Any], problem: str) -> None:
+    answer = {"records": [{"topic": "t", "partition": 0, **columns}], "positions": []}
+    with pytest.raises(msgspec.ValidationError, match=problem):
+        msgspec.convert(answer, Poll)
 
 
 def test_a_program_that_is_not_there_and_one_that_cannot_be_run() -> None:
@@ -367,9 +383,9 @@ def test_a_poll_that_fails_for_good_makes_another_client(make: Make, monkeypatch
         return call(do, *form, **fields)
 
     monkeypatch.setattr(process, "call", refusing)
-    assert reader.poll(0.1) == []
+    assert not reader.poll(0.1)
     assert calls == ["poll", "close", "open", "only"]
-    assert (reader.assignment, reader.poll(0.1)) == (4, [])
+    assert (reader.assignment, len(reader.poll(0.1))) == (4, 0)
 
 
 def test_a_position_of_a_member_is_where_its_library_goes_on(

@@ -108,7 +108,7 @@ def test_a_client_belongs_to_its_worker(start: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--flaw", "wrong-version"], "speaks version 2, and kafkacheck speaks version 1"),
+        (["--flaw", "wrong-version"], "speaks version 1, and kafkacheck speaks version 2"),
         (["--flaw", "no-hello"], "ended by itself with status 3; its last output: Exception in thread main"),
         (["--without", "idempotence"], "AppendLog needs idempotence of its clients"),
     ],

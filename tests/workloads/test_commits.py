@@ -20,7 +20,7 @@ from workloads.recording import Commits
 MEMBER = """
 import sys, time
 from pathlib import Path
-from workloads.clients.protocol import Polled
+from workloads.clients.protocol import Polled, PolledRecords
 from workloads.recording import Commits
 from workloads.history.writer import Writer
 from workloads.payload import encode
@@ -35,7 +35,7 @@ commits = Commits(records=records, operations=operations, run="r", process=3, gr
 operations.append(run="r", op=1, process=3, f="member", type="ok", invoked=1, completed=2, topic="t", partition=0,
                   start_offset=0, value='{"event": "assigned", "member": "m3"}', group="g", generation=1)
 polled = [Polled(("t", 0), offset, 0, encode("r", "t", 0, offset, size=0)) for offset in range(5)]
-polls.polled(2, polled, invoked=3, completed=4, assignment=1)
+polls.polled(2, PolledRecords.of(polled), invoked=3, completed=4, assignment=1)
 commits.begin(5, {("t", 0): 5}, generation=1)
 print("the request is sent", flush=True)
 time.sleep(60)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from workloads.clients.outcome import Outcome
-from workloads.clients.protocol import Completion, Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import Completion, Ending, Log, MemberEvent, Polled, PolledRecords
 from workloads.history.schema import TABLES
 from workloads.history.segments import read, segments
 from workloads.payload import encode, source_of
@@ -32,13 +32,13 @@ class FakeMember:
         self._stop, self._did, self._commits = stop, did, commits
         payloads = [encode("r", *SOURCE, 7), encode("r", *SOURCE, 8), b"foreign"]
         records = [Polled(SOURCE, offset, 0, payload) for offset, payload in enumerate(payloads, start=4)]
-        self._polls = deque([records])
+        self._polls = deque([PolledRecords.of(records)])
         self.positions = {SOURCE: 7}
 
-    def poll(self, _: float) -> list[Polled]:
+    def poll(self, _: float) -> PolledRecords:
         if not self._polls:
             self._stop()
-            return []
+            return PolledRecords()
         self._did.append("poll")
         return self._polls.popleft()
 

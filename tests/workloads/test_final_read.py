@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workloads.clients.protocol import Log, LostPosition, Polled
+from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords
 from workloads.history.schema import OPERATIONS
 from workloads.history.segments import read, segments
 from workloads.payload import encode
@@ -30,13 +30,13 @@ class ShrinkingLog:
 
     def close(self) -> None: ...
 
-    def poll(self, timeout: float) -> list[Polled]:  # noqa: ARG002 - as the protocol's
+    def poll(self, timeout: float) -> PolledRecords:  # noqa: ARG002 - as the protocol's
         offset = self.positions[LOG]
         self.start, before = min(self.start + 2, self.end), self.start
         if not before <= offset < self.end:
-            return []
+            return PolledRecords()
         self.positions[LOG] += 1
-        return [Polled(LOG, offset, 0, encode("r", *LOG, offset))]
+        return PolledRecords.of([Polled(LOG, offset, 0, encode("r", *LOG, offset))])
 
     def lost(self) -> list[LostPosition]:
         return [LostPosition(LOG, self.positions[LOG])] if self.positions[LOG] < self.start else []

@@ -198,7 +198,7 @@ def test_it_joins_only_once_the_partitions_of_its_topics_are_known(
     monkeypatch.setattr(FakeConsumer, "partitions", set())
     one = member()
     script.append({LOG: [Record(5)]})
-    assert one.poll(0.01) == []
+    assert not one.poll(0.01)
     (first,) = FakeConsumer.made
     assert (first.listener, first.closed) == (None, True)
     monkeypatch.setattr(FakeConsumer, "partitions", {0})
@@ -253,7 +253,7 @@ def test_revoked_partitions_have_no_position(script: deque[Any]) -> None:  # noq
 def test_errors_that_pass_keep_the_consumer(script: deque[Any], error: Exception) -> None:
     one = joined()
     script.append(error)
-    assert one.poll(0.01) == []
+    assert not one.poll(0.01)
     assert len(FakeConsumer.made) == 1
     assert one.positions == {LOG: 5}
 
@@ -263,7 +263,7 @@ def test_errors_that_stay_replace_the_consumer(script: deque[Any], error: Except
     one = joined()
     before = one.assignment
     script.append(error)
-    assert one.poll(0.01) == []
+    assert not one.poll(0.01)
     assert [each.event for each in one.events()] == ["assigned", "revoked"]
     assert one.positions == {}
     one.poll(0.01)
@@ -277,7 +277,7 @@ def test_without_a_broker_a_poll_is_empty(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(members, "KafkaConsumer", refuse)
     one = member()
-    assert one.poll(0.01) == []
+    assert not one.poll(0.01)
     assert one.commit({LOG: 9}, 1) == Ending("fail", "the member has no connection")
     one.close()
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.mock_cluster import MockCluster, mock_cluster
-from workloads.clients.kafka_python.consumer import to_polled
+from workloads.clients.kafka_python.consumer import to_batches
 from workloads.clients.library import library
-from workloads.clients.protocol import Polled
+from workloads.clients.protocol import Polled, PolledRecords
 from workloads.keys import HEADER, Keyed, from_wire, to_wire
 
 LOG = ("t", 0)
@@ -49,14 +49,21 @@ def test_records_of_others() -> None:
     assert from_wire(None, None, None) == (None, None)
 
 
-def test_a_record_of_kafka_python() -> None:
+def polled(*records: SimpleNamespace) -> list[Polled]:
+    return [*PolledRecords(to_batches(LOG, records, None))]
+
+
+def test_records_of_kafka_python() -> None:
     record = SimpleNamespace(offset=3, leader_epoch=1, key=None, value=b"x", headers=[], timestamp=7)
-    assert to_polled(LOG, record, None) == Polled(LOG, 3, 1, b"x", timestamp=7)
+    assert polled(record) == [Polled(LOG, 3, 1, b"x", timestamp=7)]
     key, value, headers = to_wire(b"x", Keyed(4, tombstone=True))
     deleted = SimpleNamespace(offset=3, leader_epoch=1, key=key, value=value, headers=headers, timestamp=7)
-    assert to_polled(LOG, deleted, None) == Polled(
-        LOG, 3, 1, b"x", keyed=Keyed(4, tombstone=True), timestamp=7
-    )
+    assert polled(record, deleted) == [
+        Polled(LOG, 3, 1, b"x", timestamp=7),
+        Polled(LOG, 3, 1, b"x", keyed=Keyed(4, tombstone=True), timestamp=7),
+    ]
+    later = SimpleNamespace(**{**vars(record), "offset": 4, "leader_epoch": 2})
+    assert [batch.leader_epoch for batch in to_batches(LOG, [record, later], None)] == [1, 2]
 
 
 def test_a_message_of_confluent_kafka(cluster: MockCluster) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled, PolledRecords
 from workloads.history.schema import OPERATIONS, RECORDS
 from workloads.history.segments import read, segments
 from workloads.payload import encode
@@ -29,7 +29,7 @@ class FakeMember:
         self.home = home
         self.generation: int | None = 2
         self.positions: dict[Log, int] = {}
-        self.polls: deque[list[Polled]] = deque()
+        self.polls: deque[PolledRecords] = deque()
         self.told: list[MemberEvent] = []
         self.endings: deque[Ending] = deque()
         self.sent: list[tuple[dict[Log, int], int, int]] = []
@@ -37,7 +37,7 @@ class FakeMember:
         """The positions that each `allow_commits` permitted, and what it found on disk."""
         self.reports: list[CommitReport] = []
 
-    def poll(self, timeout: float) -> list[Polled]:  # noqa: ARG002 - as the protocol's
+    def poll(self, timeout: float) -> PolledRecords:  # noqa: ARG002 - as the protocol's
         polled = self.polls.popleft() if self.polls else []
         self.positions |= {each.log: each.offset + 1 for each in polled}
         return polled
@@ -95,8 +95,8 @@ def member(context: WorkerContext, monkeypatch: pytest.MonkeyPatch) -> FakeMembe
     return made
 
 
-def polled(*offsets: int) -> list[Polled]:
-    return [Polled(LOG, offset, 0, encode("r", *LOG, offset, size=0)) for offset in offsets]
+def polled(*offsets: int) -> PolledRecords:
+    return PolledRecords.of(Polled(LOG, offset, 0, encode("r", *LOG, offset, size=0)) for offset in offsets)
 
 
 def assigned(start: int) -> MemberEvent:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.payload import amount_of, decode, encode, source_of
+from workloads.payload import amount_of, decode, decode_all, encode, source_of
 
 VALUE = 3 << 40 | 17
 
@@ -72,3 +72,27 @@ def test_every_flipped_bit_and_every_cut_is_detected() -> None:
 def test_a_name_that_is_too_long_is_refused() -> None:
     with pytest.raises(ValueError, match="255 bytes"):
         encode("r" * 256, "topic", 0, 1)
+
+
+@given(
+    st.lists(
+        st.sampled_from([
+            None, b"", b"KCHK", encode("run", "topic", 1, VALUE), encode("run", "topic", 1, -1, size=100),
+            encode("run", "topic", 2, VALUE), encode("run", "other", 1, VALUE), encode("other", "topic", 1, VALUE),
+            encode("runt", "opic", 1, VALUE), encode("run", "topic", 1, VALUE, source=5),
+            encode("run", "topic", 1, VALUE, amount=-5), encode("run", "topic", 2, VALUE, amount=7),
+            encode("other", "topic", 1, VALUE, source=5), encode("run", "topic", 1, VALUE)[:-1],
+            b"X" + encode("run", "topic", 1, VALUE)[1:], encode("run", "topic", 1, VALUE)[:-1] + b"X",
+        ])
+    )
+)  # fmt: skip
+def test_many_are_decoded_as_each_alone(payloads: list[bytes | None]) -> None:
+    values, *columns = decode_all(payloads, "run", "topic", 1)
+    alone = [decode(payload, "run", "topic", 1) for payload in payloads]
+    figures = [
+        (source_of(payload), amount_of(payload)) if value is not None else (None, None)
+        for payload, (value, _) in zip(payloads, alone, strict=True)
+    ]
+    of_each = [(value, problem, *more) for (value, problem), more in zip(alone, figures, strict=True)]
+    full = [column or [None] * len(payloads) for column in columns]
+    assert [*zip(values, *full, strict=True)] == of_each

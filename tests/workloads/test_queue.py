@@ -286,7 +286,7 @@ def test_errors_of_a_partition_are_unknown_outcomes() -> None:
             {"topic": "queued-r", "partition": 1, "error": {"name": "INVALID_RECORD_STATE"}},
         ]
     }
-    polled = {"records": [first | {"offset": 7, "value": "eA==", "deliveries": 2}], "lock_ms": 1500}
+    polled = {"records": [first | {"offsets": [7], "values": ["eA=="], "deliveries": [2]}], "lock_ms": 1500}
     process = FakeProcess({}, polled, {}, answers)
     share = command_share(process)
     assert share.poll(0) == [Delivered(LOG, 7, b"x", 2)]

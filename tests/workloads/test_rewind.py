@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from analyzers.verdict.promises import PROMISES
-from workloads.clients.protocol import Log, LostPosition, Polled
+from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords
 from workloads.conformance import check_workload
 from workloads.history.schema import OPERATIONS
 from workloads.history.segments import read, segments
@@ -84,16 +84,16 @@ class FakeConsumer:
         self.sought: list[int] = []
         self.polls: deque[int] = deque()
 
-    def poll(self, timeout: float) -> list[Polled]:  # noqa: ARG002 - as the protocol's
+    def poll(self, timeout: float) -> PolledRecords:  # noqa: ARG002 - as the protocol's
         first = self.positions[LOG]
         if first < self.start or first >= self.end:
-            return []
+            return PolledRecords()
         last = min(first + 4, self.end)
         self.positions[LOG] = last
-        return [
+        return PolledRecords.of(
             Polled(LOG, offset, 0, encode("r", *LOG, offset), timestamp=100 + offset)
             for offset in range(first, last)
-        ]
+        )
 
     def lost(self) -> list[LostPosition]:
         return [LostPosition(LOG, self.positions[LOG])] if self.positions[LOG] < self.start else []

@@ -13,7 +13,7 @@ import pytest
 
 from tests.workloads.test_leaders import BROKERS, LOG, FakeBrokers, epoch_is
 from workloads.clients.leaders import Leaders
-from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
+from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords, ReportedEnd
 from workloads.clients.requests import Leadership
 from workloads.history.schema import OPERATIONS
 from workloads.history.segments import read, segments
@@ -44,15 +44,15 @@ class FakeConsumer:
     def only(self, logs: tuple[Log, ...]) -> None:
         self._wanted = logs
 
-    def poll(self, timeout: float) -> list[Polled]:  # noqa: ARG002 - as the protocol's
+    def poll(self, timeout: float) -> PolledRecords:  # noqa: ARG002 - as the protocol's
         if not self._script:
             self._context.stop.set()
-            return []
+            return PolledRecords()
         offsets, self._end = self._script.popleft()
         (log,) = self._wanted
         if offsets:
             self.positions[log] = offsets[-1] + 1
-        return [Polled(log, each, 0, encode("r", *log, each)) for each in offsets]
+        return PolledRecords.of(Polled(log, each, 0, encode("r", *log, each)) for each in offsets)
 
     def reported_end(self, log: Log, *, since: int) -> ReportedEnd | None:  # noqa: ARG002
         return self._end if self._end is not None and self._end.asked >= since else None

@@ -13,7 +13,7 @@ import pytest
 
 from tests.workloads.test_transactions import rows
 from workloads.clients.leaders import Leaders
-from workloads.clients.protocol import Log, LostPosition, Polled
+from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords
 from workloads.payload import encode
 from workloads.roles import snapshots
 from workloads.roles.context import WorkerContext
@@ -53,14 +53,14 @@ class FakeConsumer:
     def only(self, logs: tuple[Log, ...]) -> None:
         self.wanted = logs
 
-    def poll(self, _: float) -> list[Polled]:
+    def poll(self, _: float) -> PolledRecords:
         polled = []
         for log in self.wanted:
             offset = self.positions[log]
             if offset <= self._last:
                 polled.append(Polled(log, offset, 0, encode("r", *log, offset, amount=10)))
                 self.positions[log] += 1
-        return polled
+        return PolledRecords.of(polled)
 
     def lost(self) -> list[LostPosition]:
         return []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Literal, NamedTuple, Protocol, overload
 
 from workloads.clients.outcome import Outcome, Type
 from workloads.keys import Keyed
@@ -59,6 +60,72 @@ class Polled(NamedTuple):
     fetched: Fetched | None = None
     keyed: Keyed | None = None
     timestamp: int | None = None
+
+
+class Batch(NamedTuple):
+    """Records of one log and leader epoch that a poll returned, in the order of their offsets, by column: a poll may
+    return thousands, and an object for each of them takes longer than all else that is done with it.
+
+    leader_epoch, fetched  of all of them, as of `Polled`.
+    keyed       of each; empty if no record has a key of ours.
+    timestamps  of each; empty if unknown.
+    """
+
+    log: Log
+    leader_epoch: int
+    offsets: Sequence[int]
+    payloads: Sequence[bytes | None]
+    fetched: Fetched | None = None
+    keyed: Sequence[Keyed | None] = ()
+    timestamps: Sequence[int | None] = ()
+
+    def records(self) -> Iterator[Polled]:
+        of_each = zip(
+            self.offsets,
+            self.payloads,
+            self.keyed or [None] * len(self.offsets),
+            self.timestamps or [None] * len(self.offsets),
+            strict=True,
+        )
+        for offset, payload, keyed, timestamp in of_each:
+            yield Polled(self.log, offset, self.leader_epoch, payload, self.fetched, keyed, timestamp)
+
+
+class PolledRecords(Sequence[Polled]):
+    """What a poll returned: batches, and as a sequence the records in them."""
+
+    def __init__(self, batches: Iterable[Batch] = ()) -> None:
+        self.batches = tuple(batches)
+        self._count = sum(len(batch.offsets) for batch in self.batches)
+
+    @classmethod
+    def of(cls, records: Iterable[Polled]) -> PolledRecords:
+        """From single records, of each log in the order of their offsets."""
+        return cls(
+            _batch(log, epoch, fetched, list(group))
+            for (log, epoch, fetched), group in groupby(
+                records, key=lambda each: (each.log, each.leader_epoch, each.fetched)
+            )
+        )
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Polled]:
+        for batch in self.batches:
+            yield from batch.records()
+
+    @overload
+    def __getitem__(self, place: int) -> Polled: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Polled]: ...
+    def __getitem__(self, place: int | slice) -> Polled | Sequence[Polled]:
+        return [*self][place]
+
+
+def _batch(log: Log, epoch: int, fetched: Fetched | None, records: Sequence[Polled]) -> Batch:
+    _, offsets, _, payloads, _, keyed, timestamps = zip(*records, strict=True)
+    return Batch(log, epoch, offsets, payloads, fetched, keyed if any(keyed) else (), timestamps)
 
 
 class LostPosition(NamedTuple):
@@ -219,7 +286,7 @@ class Member(Protocol):
     def positions(self) -> Mapping[Log, int]:
         """The next offset to read of each partition that it has, as far as they are known."""
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         """As `Consumer.poll`. Call `events` after it, before anything else is recorded."""
 
     def events(self) -> list[MemberEvent]:
@@ -278,7 +345,7 @@ class Consumer(Protocol):
     @property
     def positions(self) -> Mapping[Log, int]: ...
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         """Records, of each log in the order of their offsets; empty after about `timeout` seconds.
 
         It is empty, too, while brokers fail; the caller decides how long that may last.

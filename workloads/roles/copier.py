@@ -8,7 +8,7 @@ fails, the copier leaves the group and joins it again: it then goes on from the 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from workloads.clients.protocol import Completion, Ending, Log, Polled, TransactionalProducer
@@ -77,11 +77,12 @@ def copy(context: WorkerContext) -> None:
     copies.close()
 
 
-def batches(context: WorkerContext, polled: Sequence[Polled]) -> Iterator[Batch]:
+def batches(context: WorkerContext, polled: Iterable[Polled]) -> Iterator[Batch]:
     """Records that are not of this run have no copy; the positions pass them."""
     size: int = context.options["batch"]
-    for start in range(0, len(polled), size):
-        part = polled[start : start + size]
+    records = [*polled]
+    for start in range(0, len(records), size):
+        part = records[start : start + size]
         decoded = (decode(each.payload, context.run, *each.log) for each in part)
         yield Batch(
             [value for value, problem in decoded if value is not None and problem is None],

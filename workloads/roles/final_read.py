@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workloads.clients.leaders import Leaders
-from workloads.clients.protocol import Consumer, Log
+from workloads.clients.protocol import Consumer, Log, PolledRecords
 from workloads.clients.requests import EARLIEST
 from workloads.roles.context import WorkerContext
 
@@ -56,10 +56,10 @@ def read_finally(context: WorkerContext) -> None:
         invoked = time.monotonic_ns()
         polled = consumer.poll(0.2)
         now = time.monotonic_ns()
-        for log in {each.log for each in polled}:
+        for batch in polled.batches:
             records.polled(
-                ops[log],
-                [each for each in polled if each.log == log],
+                ops[batch.log],
+                PolledRecords([batch]),
                 invoked=invoked,
                 completed=now,
                 assignment=consumer.assignment,

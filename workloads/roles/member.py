@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workloads.clients.protocol import OUTSIDE, Ending, Log, Member, MemberEvent, Polled
+from workloads.clients.protocol import OUTSIDE, Ending, Log, Member, MemberEvent, PolledRecords
 from workloads.recording import Commit, Commits
 from workloads.roles.context import WorkerContext
 
@@ -89,7 +89,7 @@ class Membership:
                 invoked=now, completed=now, topic=topic, group=self._group, value="{}",
             )  # fmt: skip
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         """Poll once, and record what happened. It joins the group first, if it is not in it."""
         context = self._context
         if self._member is None:
@@ -97,7 +97,7 @@ class Membership:
                 self._member = context.member(group=self._group, topics=self._topics, settings=self._settings)
             except OSError:
                 context.stop.wait(timeout)
-                return []
+                return PolledRecords()
         member = self._member
         invoked = time.monotonic_ns()
         polled = member.poll(timeout)

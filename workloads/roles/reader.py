@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 
 from workloads.clients.leaders import Leaders
-from workloads.clients.protocol import Consumer, Log, LostPosition, Polled, ResetPolicy
+from workloads.clients.protocol import Consumer, Log, LostPosition, PolledRecords, ResetPolicy
 from workloads.clients.requests import EARLIEST
 from workloads.roles.context import WorkerContext
 
@@ -39,7 +39,7 @@ def read(context: WorkerContext) -> None:
     consumer.close()
 
 
-def poll(context: WorkerContext, consumer: Consumer, *, committed: bool = False) -> list[Polled]:
+def poll(context: WorkerContext, consumer: Consumer, *, committed: bool = False) -> PolledRecords:
     """Poll once, and record what was polled as one operation. committed: whether the consumer reads so."""
     invoked = time.monotonic_ns()
     polled = consumer.poll(0.2)

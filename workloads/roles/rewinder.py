@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from workloads.clients.protocol import Log, Polled
+from workloads.clients.protocol import Log, Polled, PolledRecords
 from workloads.payload import decode
 from workloads.roles.context import WorkerContext
 from workloads.roles.reader import LostPositions, poll, starts
@@ -162,7 +162,7 @@ class Rewinder:
         )
         self._context.counts["searches" if error is None else "searches given up"] += 1
 
-    def _poll(self) -> list[Polled]:
+    def _poll(self) -> PolledRecords:
         polled = poll(self._context, self._consumer)
         self._remember(polled)
         self._lost_positions.mend(self._consumer, self._consumer.lost())

@@ -12,7 +12,7 @@ from kafka.errors import CoordinatorNotAvailableError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from workloads.clients.kafka_python import access
-from workloads.clients.protocol import Polled
+from workloads.clients.protocol import PolledRecords
 from workloads.roles import member
 from workloads.roles.context import WorkerContext
 from workloads.roles.member import Membership
@@ -72,7 +72,7 @@ class ResetFromOutside(Membership):
 class Busy(Membership):
     """Works for long after each poll."""
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         polled = super().poll(timeout)
         self._context.stop.wait(BUSY)
         return polled

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import cycle
 
-from workloads.clients.protocol import Consumer, Log, Polled
+from workloads.clients.protocol import Consumer, Log, Polled, PolledRecords
 from workloads.roles import reader
 from workloads.roles.context import WorkerContext
 
@@ -59,7 +59,13 @@ def read_wrongly(context: WorkerContext) -> None:
         invoked = time.monotonic_ns()
         polled = mistake(consumer.poll(PAUSE), before)
         if polled:
-            records.polled(context.op(), polled, invoked=invoked, completed=time.monotonic_ns(), assignment=0)
+            records.polled(
+                context.op(),
+                PolledRecords.of(polled),
+                invoked=invoked,
+                completed=time.monotonic_ns(),
+                assignment=0,
+            )
             before = polled
         if mistake is MISTAKES[-1]:
             context.stop.wait(PAUSE)
@@ -96,7 +102,7 @@ def _read_from_start(context: WorkerContext, log: Log, end: int, *, assignment: 
     consumer = context.consumer({log: 0})
     while consumer.positions[log] < end and not context.stop.is_set():
         asked = time.monotonic_ns()
-        polled = [each for each in consumer.poll(PAUSE) if each.offset < end]
+        polled = PolledRecords.of(each for each in consumer.poll(PAUSE) if each.offset < end)
         records.polled(op, polled, invoked=asked, completed=time.monotonic_ns(), assignment=assignment)
     is_complete = consumer.positions[log] >= end
     consumer.close()

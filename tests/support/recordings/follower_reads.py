@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 from pytest_kafkacheck import PROBE, Sending, Topic, WorkerContext, WorkerRole, WorkerSpec, Workload
 from workloads.clients.kafka_python.consumer import Fetches
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Log, Polled
+from workloads.clients.protocol import Log, Polled, PolledRecords
 from workloads.recording import Reads, Records
 
 LIMIT = 10.0
@@ -103,7 +103,7 @@ class _Reader:
             fetched = self._fetches.source(self._partition, polled[0].offset)
             rows = [Polled(self._log, each.offset, each.leader_epoch, each.value, fetched) for each in polled]
             now = time.monotonic_ns()
-            self._records.polled(op, rows, invoked=invoked, completed=now, assignment=0)
+            self._records.polled(op, PolledRecords.of(rows), invoked=invoked, completed=now, assignment=0)
             self._position = polled[-1].offset + 1
         return bool(polled)
 

@@ -18,7 +18,7 @@ from kafka.errors import KafkaError
 
 from pytest_kafkacheck import PROBE, Topic, WorkerContext, WorkerRole, WorkerSpec, Workload
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Polled
+from workloads.clients.protocol import Polled, PolledRecords
 
 WORK = 0.8
 """Seconds that a member works on what it has polled, before it commits."""
@@ -127,7 +127,7 @@ class _Member(ConsumerRebalanceListener):
     def _polled(self, rows: list[Polled], invoked: int) -> None:
         context, writer, now = self._context, self._context.writer("records"), time.monotonic_ns()
         self._records.polled(
-            context.op(), rows, invoked=invoked, completed=now, assignment=self._assignment,
+            context.op(), PolledRecords.of(rows), invoked=invoked, completed=now, assignment=self._assignment,
             generation=self._generation,
         )  # fmt: skip
         writer.flush()

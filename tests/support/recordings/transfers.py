@@ -13,7 +13,7 @@ from kafka.errors import KafkaError
 
 from pytest_kafkacheck import PROBE, Topic, WorkerContext, WorkerRole, WorkerSpec, Workload
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Polled
+from workloads.clients.protocol import Polled, PolledRecords
 from workloads.payload import encode
 
 LIMIT = 10.0
@@ -170,7 +170,14 @@ def audit(context: WorkerContext) -> None:
                 Polled((log.topic, log.partition), each.offset, each.leader_epoch, each.value)
                 for log, of_log in polled.items() for each in of_log
             ]  # fmt: skip
-            records.polled(context.op(), rows, invoked=invoked, completed=now, assignment=0, committed=True)
+            records.polled(
+                context.op(),
+                PolledRecords.of(rows),
+                invoked=invoked,
+                completed=now,
+                assignment=0,
+                committed=True,
+            )
             context.counts["polled"] += len(rows)
     consumer.close(autocommit=False)
 

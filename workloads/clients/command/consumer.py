@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from workloads.clients.command import messages
 from workloads.clients.command.messages import Lost, Poll, Refusal
 from workloads.clients.command.process import ClientProcess, Release
-from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
+from workloads.clients.protocol import Log, LostPosition, PolledRecords, ReportedEnd
 
 REFUSALS = 5
 """Answers in a row that a position is out of range, after which it counts as refused: metadata may be outdated."""
@@ -52,7 +52,7 @@ class CommandConsumer:
     def positions(self) -> Mapping[Log, int]:
         return self._positions
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         process = self._client
         try:
             answer = process.call("poll", Poll, timeout_ms=round(timeout * 1000), limit=timeout)
@@ -60,17 +60,17 @@ class CommandConsumer:
             if not error.retriable:
                 self._reopen(process)
             time.sleep(min(PAUSE, timeout))
-            return []
+            return PolledRecords()
         for end in answer.ends:
             self._ends[end.log] = ReportedEnd(end.node, asked=end.asked, offset=end.offset)
-        polled = [each.polled() for each in answer.records]
-        for each in polled:
-            if each.log not in self._wanted:
-                raise process.fail(f"returned a record of {each.log[0]}-{each.log[1]}, which is not polled")
-            self._positions[each.log] = each.offset + 1
-            self._refusals.pop(each.log, None)
-            if each.leader_epoch > self._epochs.get(each.log, -1):
-                self._epochs[each.log] = each.leader_epoch
+        polled = PolledRecords(each.batch() for each in answer.records)
+        for batch in polled.batches:
+            log = batch.log
+            if log not in self._wanted:
+                raise process.fail(f"returned a record of {log[0]}-{log[1]}, which is not polled")
+            self._positions[log] = batch.offsets[-1] + 1
+            self._refusals.pop(log, None)
+            self._epochs[log] = max(batch.leader_epoch, self._epochs.get(log, -1))
         for position in answer.positions:
             # Past markers of transactions, which no poll returns: a log may end with them.
             if position.offset > self._positions.get(position.log, position.offset):

@@ -10,7 +10,7 @@ from workloads.clients.command import messages
 from workloads.clients.command.consumer import CLOSE_LIMIT, PAUSE
 from workloads.clients.command.messages import Move, Moves, Poll, Refusal
 from workloads.clients.command.process import ClientProcess, Release
-from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, PolledRecords
 
 
 class CommandMember:
@@ -71,7 +71,7 @@ class CommandMember:
     def positions(self) -> Mapping[Log, int]:
         return self._positions
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         process = self._process
         if process is None:
             process = self._process = self._make()
@@ -84,7 +84,7 @@ class CommandMember:
                 self._process = None
                 self._release(process)
                 time.sleep(min(PAUSE, timeout))
-                return []
+                return PolledRecords()
         began = time.monotonic_ns()
         try:
             answer = process.call("poll", Poll, timeout_ms=round(timeout * 1000), limit=timeout)
@@ -93,18 +93,19 @@ class CommandMember:
                 # Such as a fenced instance: it never gets its partitions back.
                 self.close()
             time.sleep(min(PAUSE, timeout))
-            return []
+            return PolledRecords()
         self._note_moves(answer, began)
         self._id = answer.member or self._id
         if answer.generation is not None and answer.generation >= 0 and answer.member:
             self._generation = answer.generation
-        polled = [each.polled() for each in answer.records]
-        for each in polled:
-            if each.log not in self._owned:
+        polled = PolledRecords(each.batch() for each in answer.records)
+        for batch in polled.batches:
+            log = batch.log
+            if log not in self._owned:
                 raise process.fail(
-                    f"returned a record of {each.log[0]}-{each.log[1]}, which is not assigned to its member"
+                    f"returned a record of {log[0]}-{log[1]}, which is not assigned to its member"
                 )
-            self._positions[each.log] = each.offset + 1
+            self._positions[log] = batch.offsets[-1] + 1
         for position in answer.positions:
             if position.log in self._owned:
                 # Lower than before where auto.offset.reset has moved it.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from workloads.clients.protocol import Acknowledgement, Delivered, Log, Polled, ShareProgress
+from workloads.clients.protocol import Acknowledgement, Batch, Delivered, Log, ShareProgress
 from workloads.keys import Keyed, from_wire, to_wire
 
-VERSION = 1
+VERSION = 2
 """Of the protocol: a client has to speak exactly this one."""
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
@@ -149,27 +149,49 @@ class Sent(Partition, gc=False, omit_defaults=True):
     headers: Headers | None = None
 
 
-class Record(Partition, gc=False):
-    """A record of a poll. deliveries: of share groups, this one included. timestamp: ms since the epoch."""
+class RecordBatch(Partition, gc=False):
+    """Records of a poll, of one partition and one leader epoch, by column. A column that is None has nothing of any.
 
-    offset: int
-    value: bytes | None
-    key: bytes | None = None
-    headers: Headers | None = None
+    deliveries  of share groups, this one included.
+    timestamps  ms since the epoch.
+    """
+
+    offsets: list[int]
+    values: list[bytes | None]
     epoch: int | None = None
-    timestamp: int | None = None
-    deliveries: int | None = None
+    timestamps: list[int] | None = None
+    keys: list[bytes | None] | None = None
+    headers: list[Headers | None] | None = None
+    deliveries: list[int | None] | None = None
 
-    def polled(self) -> Polled:
-        payload, keyed = self.value, None
-        if self.key is not None or self.headers:
-            payload, keyed = from_wire(self.key, payload, self.headers)
+    def __post_init__(self) -> None:
+        count = len(self.offsets)
+        for column in (self.values, self.timestamps, self.keys, self.headers, self.deliveries):
+            if column is not None and len(column) != count:
+                raise ValueError(f"a column of {len(column)} values for {count} offsets")
+        if not count:
+            raise ValueError("a batch without offsets")
+
+    def batch(self) -> Batch:
+        payloads, keyed = self._payloads()
         epoch = -1 if self.epoch is None else self.epoch
-        return Polled(self.log, self.offset, epoch, payload, None, keyed, self.timestamp)
+        return Batch(self.log, epoch, self.offsets, payloads, None, keyed, self.timestamps or ())
 
-    def delivered(self) -> Delivered:
-        payload = self.polled().payload
-        return Delivered(self.log, self.offset, payload, self.deliveries)
+    def delivered(self) -> list[Delivered]:
+        payloads, _ = self._payloads()
+        counts = self.deliveries or [None] * len(payloads)
+        return [
+            Delivered(self.log, offset, payload, count)
+            for offset, payload, count in zip(self.offsets, payloads, counts, strict=True)
+        ]
+
+    def _payloads(self) -> tuple[Sequence[bytes | None], Sequence[Keyed | None]]:
+        if self.keys is None and self.headers is None:
+            return self.values, ()
+        keys = self.keys or [None] * len(self.values)
+        headers = self.headers or [None] * len(self.values)
+        payloads, keyed = zip(*map(from_wire, keys, self.values, headers), strict=True)
+        return payloads, keyed if any(keyed) else ()
 
 
 class Position(Partition, gc=False):
@@ -215,7 +237,7 @@ class Moves(Struct):
 class Poll(Moves, kw_only=True):
     """Of consumers and members."""
 
-    records: list[Record]
+    records: list[RecordBatch]
     positions: list[Position]
     lost: list[Lost] = []
     ends: list[End] = []
@@ -226,7 +248,7 @@ class Poll(Moves, kw_only=True):
 class SharePoll(Struct):
     """lock_ms: for how long a record that was delivered belongs to this consumer."""
 
-    records: list[Record]
+    records: list[RecordBatch]
     lock_ms: int | None = None
 
 

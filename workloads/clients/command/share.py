@@ -54,7 +54,7 @@ class CommandShare:
                 self.close()
             time.sleep(min(PAUSE, timeout))
             return []
-        delivered = [each.delivered() for each in answer.records]
+        delivered = [each for batch in answer.records for each in batch.delivered()]
         for each in delivered:
             if each.log[0] not in self._topics:
                 raise process.fail(f"returned a record of {each.log[0]}, to which it did not subscribe")

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from workloads.clients.confluent.settings import COMMON, access
 from workloads.clients.connection import Address
-from workloads.clients.protocol import Log, LostPosition, Polled, ReportedEnd
+from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords, ReportedEnd
 from workloads.keys import KEY, from_wire
 
 CONSUMER: dict[str, Any] = {
@@ -112,7 +112,7 @@ class ConfluentConsumer:
             self._wanted = frozenset(logs)
             self._is_assigned = False
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         assert self._consumer is not None, "poll after close"
         try:
             if not self._is_assigned:
@@ -122,9 +122,11 @@ class ConfluentConsumer:
             rest = self._consumer.consume(AT_ONCE - 1, 0) if first is not None else []
         except KafkaException:
             time.sleep(min(PAUSE, timeout))
-            return []
+            return PolledRecords()
         messages = [first, *rest] if first is not None else []
-        return [polled for each in messages if (polled := self._accept(each, timeout)) is not None]
+        return PolledRecords.of(
+            polled for each in messages if (polled := self._accept(each, timeout)) is not None
+        )
 
     def leader_epoch(self, log: Log) -> int:
         return self._epochs.get(log, -1)

@@ -15,7 +15,7 @@ from workloads.clients.confluent.consumer import CLOSE_LIMIT, CONSUMER, to_polle
 from workloads.clients.confluent.poll_commits import PollCommits
 from workloads.clients.confluent.settings import COMMON, access, call_within
 from workloads.clients.connection import Address
-from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled, PolledRecords
 
 AT_ONCE = 500
 """Records of one poll: they are taken one by one, because callbacks of a rebalance run between them."""
@@ -141,7 +141,7 @@ class ConfluentMember:
         changed = {change.log for change in self._changes}
         return {log: offset for log, offset in self._positions.items() if log not in changed}
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         polled: list[Polled] = []
         self._apply()
         message, self._held = self._held, None
@@ -160,7 +160,7 @@ class ConfluentMember:
                 # An event, and not a record: the caller decides whether to wait again.
                 timeout = 0
             message = None
-        return polled
+        return PolledRecords.of(polled)
 
     def events(self) -> list[MemberEvent]:
         events, self._events = self._events, []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
@@ -14,8 +16,8 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError, 
 from workloads.clients.connection import Address
 from workloads.clients.epochs import Epochs
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Fetched, Log, LostPosition, Polled, ReportedEnd
-from workloads.keys import from_wire
+from workloads.clients.protocol import Batch, Fetched, Log, LostPosition, PolledRecords, ReportedEnd
+from workloads.keys import Keyed, from_wire
 
 CONSUMER: dict[str, Any] = {
     "group_id": None,
@@ -87,7 +89,7 @@ class KafkaPythonConsumer:
         if self._consumer is not None:
             self._pause()
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         try:
             if self._consumer is None:
                 self._connect()
@@ -101,7 +103,7 @@ class KafkaPythonConsumer:
             if self._out_of_range >= OUT_OF_RANGE_LIMIT:
                 self._discard()
             time.sleep(min(0.05, timeout))
-            return []
+            return PolledRecords()
         except LogTruncationError as error:
             # The records read beyond the divergence are gone. Read the ones that replaced them.
             for partition, divergence in error.divergent_offsets.items():
@@ -111,19 +113,21 @@ class KafkaPythonConsumer:
                     self._truncated.append(LostPosition(log, position, target))
                     self._positions[log] = target
             self._discard()
-            return []
+            return PolledRecords()
         except RetriableError:
             if self._consumer is None:
                 time.sleep(min(0.1, timeout))
-            return []
+            return PolledRecords()
         except KafkaError:
             # UnknownBrokerIdError leaves a broker marked as being fetched from for ever.
             self._discard()
             time.sleep(min(0.1, timeout))
-            return []
+            return PolledRecords()
         if batches:
             self._out_of_range = 0
-        polled = [each for partition, records in batches.items() for each in self._accept(partition, records)]
+        polled = PolledRecords(
+            each for partition, records in batches.items() for each in self._accept(partition, records)
+        )
         self._pass_markers()
         if not polled and self._connectivity is not None and self._connectivity.is_stranded():
             self._discard()
@@ -147,11 +151,11 @@ class KafkaPythonConsumer:
             closing.start()
             closing.join(5)
 
-    def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
+    def _accept(self, partition: Any, records: list[Any]) -> list[Batch]:
         log = (partition.topic, partition.partition)
         del self._refusals[log]
         fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
-        accepted = [to_polled(log, record, fetched) for record in records]
+        accepted = to_batches(log, records, fetched)
         self._positions[log] = records[-1].offset + 1
         self._heard[log] = max(self._heard.get(log, -1), *(each.leader_epoch for each in accepted))
         return accepted
@@ -289,9 +293,26 @@ def let_go_of_consumed_response(fetcher: Any) -> None:
         fetcher._next_partition_records = None
 
 
-def to_polled(log: Log, record: Any, fetched: Fetched | None) -> Polled:
-    """record: a ConsumerRecord."""
-    if record.key is None:
-        return Polled(log, record.offset, record.leader_epoch, record.value, fetched, None, record.timestamp)
-    payload, keyed = from_wire(record.key, record.value, record.headers)
-    return Polled(log, record.offset, record.leader_epoch, payload, fetched, keyed, record.timestamp)
+def to_batches(log: Log, records: Iterable[Any], fetched: Fetched | None) -> list[Batch]:
+    """records: of the class ConsumerRecord."""
+    return [_batch(log, epoch, [*group], fetched) for epoch, group in groupby(records, key=_EPOCH)]
+
+
+_EPOCH = attrgetter("leader_epoch")
+
+
+def _batch(log: Log, epoch: int, records: list[Any], fetched: Fetched | None) -> Batch:
+    payloads: Sequence[bytes | None] = [each.value for each in records]
+    keyed: Sequence[Keyed | None] = ()
+    if any(each.key is not None for each in records):
+        payloads, keyed = zip(
+            *[
+                (each.value, None) if each.key is None else from_wire(each.key, each.value, each.headers)
+                for each in records
+            ],
+            strict=True,
+        )
+    return Batch(
+        log, epoch, [each.offset for each in records], payloads, fetched, keyed if any(keyed) else (),
+        [each.timestamp for each in records],
+    )  # fmt: skip

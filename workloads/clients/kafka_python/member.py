@@ -26,9 +26,9 @@ from kafka.errors import (
 
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.assignments import Assignments, go_on_joining
-from workloads.clients.kafka_python.consumer import CONSUMER, Connectivity, Fetches, to_polled
+from workloads.clients.kafka_python.consumer import CONSUMER, Connectivity, Fetches, to_batches
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
+from workloads.clients.protocol import Batch, CommitReport, Ending, Log, MemberEvent, PolledRecords
 
 REFUSED = (CommitFailedError, FencedInstanceIdError, NodeNotReadyError, RebalanceInProgressError)
 """A commit with one of these takes no effect. A broker that answers NotCoordinator or CoordinatorNotAvailable may
@@ -109,13 +109,13 @@ class KafkaPythonMember:
         }
         return {log: offset for log, offset in known.items() if log in owned}
 
-    def poll(self, timeout: float) -> list[Polled]:
+    def poll(self, timeout: float) -> PolledRecords:
         polled = self._poll(timeout)
         if not polled and self._connectivity is not None and self._connectivity.is_stranded():
             self._discard()
         return polled
 
-    def _poll(self, timeout: float) -> list[Polled]:
+    def _poll(self, timeout: float) -> PolledRecords:
         try:
             if self._consumer is None:
                 self._connect()
@@ -123,15 +123,17 @@ class KafkaPythonMember:
             batches = self._consumer.poll(timeout_ms=int(timeout * 1000))
         except (RetriableError, *OUTDATED):
             time.sleep(min(0.1, timeout))
-            return []
+            return PolledRecords()
         except KafkaError:
             # UnknownBrokerIdError leaves a broker marked as being fetched from for ever, and a fenced instance never
             # gets its partitions back.
             self._discard()
             time.sleep(min(0.1, timeout))
-            return []
+            return PolledRecords()
         self._note_generation()
-        return [each for partition, records in batches.items() for each in self._accept(partition, records)]
+        return PolledRecords(
+            each for partition, records in batches.items() for each in self._accept(partition, records)
+        )
 
     def events(self) -> list[MemberEvent]:
         events, self._events = self._events, []
@@ -213,10 +215,10 @@ class KafkaPythonMember:
         if (stable := coordinator.generation_if_stable()) is not None and stable.generation_id >= 0:
             self._generation, self._id = stable.generation_id, stable.member_id
 
-    def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
+    def _accept(self, partition: Any, records: list[Any]) -> list[Batch]:
         log = (partition.topic, partition.partition)
         fetched = self._fetches.source(partition, records[0].offset) if self._fetches is not None else None
-        return [to_polled(log, each, fetched) for each in records]
+        return to_batches(log, records, fetched)
 
 
 ASSIGNORS: Mapping[str, type] = {

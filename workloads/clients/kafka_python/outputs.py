@@ -11,7 +11,7 @@ from kafka.errors import KafkaError
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.consumer import KafkaPythonConsumer
 from workloads.clients.kafka_python.settings import COMMON, access
-from workloads.clients.protocol import Log, Polled
+from workloads.clients.protocol import Batch, Log
 
 
 class Output(NamedTuple):
@@ -38,7 +38,7 @@ class OutputConsumer(KafkaPythonConsumer):
         outputs, self._outputs = self._outputs, []
         return outputs
 
-    def _accept(self, partition: Any, records: list[Any]) -> list[Polled]:
+    def _accept(self, partition: Any, records: list[Any]) -> list[Batch]:
         accepted = super()._accept(partition, records)
         log = (partition.topic, partition.partition)
         self._outputs += (

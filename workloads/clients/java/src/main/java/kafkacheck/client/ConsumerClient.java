@@ -111,7 +111,7 @@ final class ConsumerClient implements Client, ConsumerRebalanceListener {
                 positions.add(node);
             }
         }
-        answer.put("records", Json.records(polled));
+        answer.put("records", new Batches(polled, null));
         answer.put("positions", positions);
         answer.put("lost", lost);
         if (ends != null) {

@@ -2,15 +2,13 @@ package kafkacheck.client;
 
 import com.grack.nanojson.JsonArray;
 import com.grack.nanojson.JsonObject;
+import com.grack.nanojson.JsonWriter;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 
@@ -67,30 +65,7 @@ final class Json {
         return headers;
     }
 
-    static JsonArray records(ConsumerRecords<byte[], byte[]> records) {
-        JsonArray nodes = new JsonArray(records.count());
-        records.forEach(each -> nodes.add(of(each)));
-        return nodes;
-    }
-
-    static JsonObject of(ConsumerRecord<byte[], byte[]> record) {
-        JsonObject node = new JsonObject();
-        node.put("topic", record.topic());
-        node.put("partition", record.partition());
-        node.put("offset", record.offset());
-        node.put("epoch", record.leaderEpoch().orElse(null));
-        node.put("timestamp", record.timestamp());
-        if (record.key() != null) {
-            node.put("key", text(record.key()));
-        }
-        node.put("value", text(record.value()));
-        JsonArray headers = new JsonArray();
-        for (Header each : record.headers()) {
-            headers.add(JsonArray.from(each.key(), text(each.value())));
-        }
-        if (!headers.isEmpty()) {
-            node.put("headers", headers);
-        }
-        return node;
+    static String quoted(String text) {
+        return JsonWriter.string(text);
     }
 }

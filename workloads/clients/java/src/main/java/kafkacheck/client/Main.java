@@ -64,7 +64,7 @@ public final class Main {
         library.put("name", "org.apache.kafka:kafka-clients");
         library.put("version", version());
         JsonObject hello = new JsonObject();
-        hello.put("protocol", 1);
+        hello.put("protocol", 2);
         hello.put("clock", System.nanoTime());
         hello.put("library", library);
         hello.put("capabilities", capabilities());

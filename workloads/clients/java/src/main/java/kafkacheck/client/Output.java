@@ -28,7 +28,12 @@ final class Output {
     void write(JsonObject answer) {
         synchronized (lines) {
             writeDone(taken());
-            writeLine(JsonWriter.string(answer));
+            if (answer.remove("records") instanceof Batches records) {
+                String rest = JsonWriter.string(answer);
+                writeLine(rest.substring(0, rest.length() - 1) + ",\"records\":" + records + "}");
+            } else {
+                writeLine(JsonWriter.string(answer));
+            }
         }
     }
 

@@ -99,16 +99,12 @@ final class ShareClient implements Client {
     private JsonObject poll(Duration timeout) {
         ConsumerRecords<byte[], byte[]> polled = consumer.poll(timeout);
         held.clear();
-        JsonArray records = new JsonArray();
         for (ConsumerRecord<byte[], byte[]> each : polled) {
             held.computeIfAbsent(new TopicPartition(each.topic(), each.partition()), log -> new HashMap<>())
                     .put(each.offset(), each);
-            JsonObject node = Json.of(each);
-            each.deliveryCount().ifPresent(count -> node.put("deliveries", count.intValue()));
-            records.add(node);
         }
         JsonObject answer = new JsonObject();
-        answer.put("records", records);
+        answer.put("records", new Batches(polled, ConsumerRecord::deliveryCount));
         consumer.acquisitionLockTimeoutMs().ifPresent(lock -> answer.put("lock_ms", lock));
         return answer;
     }
