@@ -22,7 +22,7 @@ from workloads.workload import (
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transfer")
 SNAPSHOT_READER = WorkerRole("snapshot-reader", "workloads.roles.snapshots:take_snapshots")
-AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit", observes=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from workloads.workload import (
 Guarantee = Literal["exactly-once", "at-least-once", "at-most-once"]
 
 COPIER = WorkerRole("copier", "workloads.roles.copier:copy")
-AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit", observes=True)
 
 MOST = 500
 """Records of one poll, with every library."""

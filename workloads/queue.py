@@ -33,7 +33,7 @@ from workloads.workload import (
 )
 
 CONSUMER = WorkerRole("share-consumer", "workloads.roles.share_group:consume")
-AUDITOR = WorkerRole("queue-auditor", "workloads.roles.share_group:audit")
+AUDITOR = WorkerRole("queue-auditor", "workloads.roles.share_group:audit", observes=True)
 
 GROUP = "queue"
 """Name of the group, as schedules have it."""

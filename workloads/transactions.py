@@ -29,7 +29,7 @@ from workloads.workload import (
 )
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transact")
-AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit")
+AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit", observes=True)
 # As in workloads.append_log; an open transaction holds back all readers of committed records alike.
 READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 

@@ -62,7 +62,8 @@ class WorkerRole:
     name      in the history, in messages, and in targets of faults.
     function  called in the worker process with its `WorkerContext`; returns after ``context.stop`` is set. A function
               at the top level of a file, or a text such as "workloads.roles.reader:read", which defers its import.
-    observes  it watches the cluster and is no client of it: faults of clients spare it.
+    observes  faults of clients spare it: it watches the cluster and is no client of it, or it begins once the load
+              has stopped, when no fault goes on.
     reads_own   it reads what it has written: the verdict reports how long after the acknowledgement.
     poll_limit  seconds within which it gets records that it can read, however long its connections were cut before.
               State it only for a role that polls all of its logs until it is stopped: if it stops earlier, although

@@ -52,6 +52,7 @@ def test_writers_stop_before_those_that_read_what_they_wrote() -> None:
     names = [each.role.name for each in bank.workers()]
     assert names == [*["transactor"] * 3, "snapshot-reader", "auditor", "probe"]
     assert bank.stop_order == (("transactor",), ("snapshot-reader",), ("auditor",))
+    assert {each.role.name for each in bank.workers() if each.role.observes} == {"auditor", "probe"}
     assert Bank(snapshot_readers=0).stop_order == (("transactor",), ("auditor",))
     shared = [each.options["shared"] for each in bank.workers() if each.role.name == "transactor"]
     assert shared == [True, False, True]

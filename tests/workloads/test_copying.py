@@ -54,6 +54,7 @@ def test_writers_stop_before_those_that_read_what_they_wrote() -> None:
     copy = Copy(copiers=3)
     assert [each.role.name for each in copy.workers()] == ["producer", *["copier"] * 3, "auditor", "probe"]
     assert copy.stop_order == (("producer",), ("copier",), ("auditor",))
+    assert {each.role.name for each in copy.workers() if each.role.observes} == {"auditor", "probe"}
     assert copy.requires <= PROMISES.keys()
     assert copy.allowed <= ANOMALIES.keys()
     assert copy.has_groups

@@ -215,10 +215,11 @@ A ``deletion`` and an ``acknowledgement`` have two.
                 ``"problem": text`` is what it reported about its work. ``started`` has ``"poll_limit": s`` for
                 a role that polls all of its logs until it is stopped: it gets records that it can read within this
                 time, however long its connections were cut before; and ``"reads_own": true`` for one that reads what
-                it has written, of which the verdict reports the staleness; and ``"observes": true`` for one that only
-                watches the cluster: faults of clients spare it; and ``"acks": "all"|"1"|"0"`` for one that
-                sends with this setting, with others in ``"config": {setting: text}``; and ``"instance": int`` for an
-                instance of a user's application: a process that replaces it has the same.
+                it has written, of which the verdict reports the staleness; and ``"observes": true`` for one that
+                faults of clients spare: it only watches the cluster, or begins once the load has stopped;
+                and ``"acks": "all"|"1"|"0"`` for one that sends with this setting, with others in
+                ``"config": {setting: text}``; and ``"instance": int`` for an instance of a user's application: a
+                process that replaces it has the same.
 ``topic``       by HARNESS: the run, or one of its faults, created or deleted a topic, between its request and the
                 answer: ``{"event": "created"|"deleted"|"recreated", "id": text, "partitions": int,
                 "replication_factor": int, "config": {setting: text}}``. A recreated topic has a ``deleted`` row

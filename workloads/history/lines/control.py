@@ -175,7 +175,11 @@ CONTROL = (
                 "in which it gets what it can read; absent: it does not poll all logs",
             ),
             inside("reads_own", BOOLEAN, "whether it reads what it wrote"),
-            inside("observes", BOOLEAN, "whether it only watches the cluster: faults of clients spare it"),
+            inside(
+                "observes",
+                BOOLEAN,
+                "whether faults of clients spare it: it only watches, or begins once the load has stopped",
+            ),
             inside("acks", TEXT, "the setting with which it sends: all, 1 or 0; absent: unknown"),
             inside("config", SETTINGS, "others with which it sends, as Kafka spells them; absent: unknown"),
             inside(
