@@ -30,9 +30,9 @@ from rich.table import Table
 from benchmarks.prerequisites import require_images
 from nemesis.effects.network import Network
 from nemesis.effects.nft import Cut
-from pytest_kafkacheck.cluster.docker.agent import TTL
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.nodes.agent import TTL
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
 SPREAD_MS, KILLED_S = 60.0, 2.0

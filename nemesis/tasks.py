@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -81,3 +81,15 @@ def wait_until(
             return False
         sleep(min(interval, left))
     return True
+
+
+def run_with_deadline(limit: float, work: Callable[[], object], *, name: str) -> None:
+    """Call `work` on a thread of that name and wait for it. An exception of `work` is raised here.
+
+    Raises TimeoutError after `limit` seconds. The thread then goes on until `work` returns or the process ends.
+    """
+    task = in_thread(work, name)
+    wait([task], limit)
+    if not task.done():
+        raise TimeoutError(f"it took more than {limit:.0f} s")
+    task.result()

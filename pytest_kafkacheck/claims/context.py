@@ -21,8 +21,8 @@ from pytest_kafkacheck.claims.exercising import NotExercised
 from pytest_kafkacheck.claims.produce import append
 from pytest_kafkacheck.claims.reader import Reader
 from pytest_kafkacheck.claims.writer import Writer
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 from workloads.clients import requests
@@ -52,7 +52,7 @@ class ScenarioContext:
     An error of this clean-up is only logged where the program has raised one.
     """
 
-    def __init__(self, cluster: DockerCluster, *, run: Callable[[Experiment], Run], client: str = "") -> None:
+    def __init__(self, cluster: AnyCluster, *, run: Callable[[Experiment], Run], client: str = "") -> None:
         self.cluster = cluster
         self.run = run
         """Runs an experiment on this cluster, and judges it."""

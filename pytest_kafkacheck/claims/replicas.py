@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka.replica_comparison import Comparison, batches_of, compare
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 
 
-def compared(cluster: DockerCluster, topic: str, nodes: Iterable[int], *, end: int) -> Comparison:
+def compared(cluster: AnyCluster, topic: str, nodes: Iterable[int], *, end: int) -> Comparison:
     """Of partition 0, from its beginning to offset `end` (exclusive)."""
     log = (topic, 0)
     with tempfile.TemporaryDirectory(prefix="kafkacheck-replicas-") as folder:

@@ -13,7 +13,7 @@ from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import NotExercised
 from pytest_kafkacheck.claims.result import ScenarioResult, Try
 from pytest_kafkacheck.claims.writer import SEND_ERRORS
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
@@ -57,7 +57,7 @@ def run_once(harness: Harness, scenario: Scenario) -> Try:
     return replace(shown, seen=f"{shown.seen}; traceback: {_keep_traceback(shown.error, logs)}")
 
 
-def show(claim: Claim, cluster: DockerCluster, *, run: Callable[[Experiment], Run], client: str = "") -> Try:
+def show(claim: Claim, cluster: AnyCluster, *, run: Callable[[Experiment], Run], client: str = "") -> Try:
     """Show a claim on a running cluster. run: runs and judges an experiment. client: see `Case`."""
     began = time.monotonic()
     try:

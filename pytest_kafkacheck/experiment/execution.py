@@ -19,9 +19,9 @@ from nemesis.run import Nemesis
 from nemesis.tasks import in_thread
 from nemesis.topology import Aliases
 from pytest_kafkacheck.cluster.docker import lifecycle
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.registers import TopicRegister
 from pytest_kafkacheck.cluster.kafka.served_cluster import check_follower_reads, check_release
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.disk_space import SpaceWatch
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.applications.containers import (
@@ -74,7 +74,7 @@ def execute(
 ) -> None:
     """Execute the experiment and leave its history in ``<home>/history/segments``.
 
-    cluster  a DockerCluster, or any other if the experiment has no faults.
+    cluster  a KafkaCluster, or any other if the experiment has no faults.
     run   unique; topics are named after it.
     show  takes a line about the load twice a second, and an empty one at the end.
     stop  set from outside to end the load early; everything is healed all the same.
@@ -202,9 +202,9 @@ class _Execution:
         self._status.begin(name)
 
     @property
-    def _docker_cluster(self) -> DockerCluster:
+    def _kafka_cluster(self) -> AnyCluster:
         """For faults, see `execute`."""
-        return cast(DockerCluster, self._cluster)
+        return cast(AnyCluster, self._cluster)
 
     def _delete_abandoned_topics(self) -> None:
         # Without faults, other workers may use the cluster, and the directories of their runs look the same.
@@ -255,7 +255,7 @@ class _Execution:
 
         nemesis = Nemesis(
             experiment.schedule,
-            self._docker_cluster,
+            self._kafka_cluster,
             topic=self._main_topic,
             seed=experiment.seed,
             record=record,
@@ -318,7 +318,7 @@ class _Execution:
         nodes = sorted(self._to_restart & set(self._cluster.nodes))
         try:
             if nodes:
-                lifecycle.rolling_restart(self._docker_cluster, nodes=nodes)
+                lifecycle.rolling_restart(self._kafka_cluster, nodes=nodes)
         except (InfrastructureError, APIError, OSError) as error:
             log.warning("nodes %s could not be restarted: %s", nodes, error)
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analyzers.verdict.verdict import Verdict
-from pytest_kafkacheck.cluster.docker import own_faults
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.nodes import own_faults
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.disk_space import full_disk_said, require_space
 from pytest_kafkacheck.errors import UsageError
@@ -268,7 +268,7 @@ class Harness:
 
     def cluster(
         self, spec: ClusterSpec, *, logs: Path, alone: bool = False
-    ) -> AbstractContextManager[DockerCluster]:
+    ) -> AbstractContextManager[AnyCluster]:
         """A cluster that serves, see `ClusterPool.cluster`."""
         return self._pool.cluster(spec, logs=logs, alone=alone)
 

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docker.errors import APIError
 from kafka.errors import KafkaError
 
 from analyzers.verdict.wording import count
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
 from pytest_kafkacheck.cluster.kafka.replica_comparison import (
     Comparison,
@@ -24,6 +22,7 @@ from pytest_kafkacheck.cluster.kafka.replica_comparison import (
     first_offset,
 )
 from pytest_kafkacheck.cluster.kafka.topics import topic_state
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster, KafkaCluster
 from pytest_kafkacheck.experiment.operations import OperationLog
 from pytest_kafkacheck.experiment.recovery import UsedCluster
 from workloads.clients.protocol import Log
@@ -63,7 +62,7 @@ def compare_replicas(
     Returns how many partitions were compared, a line for each with a difference, and one about those that could not
     be compared.
     """
-    ours = cluster if isinstance(cluster, DockerCluster) and cluster.spec.attached is None else None
+    ours = cluster if isinstance(cluster, KafkaCluster) and cluster.spec.attached is None else None
     began = time.monotonic_ns()
     names = [*topics]
     found = [*_of_topics(cluster, names if ours is None else None, names)]
@@ -148,7 +147,7 @@ def _range(cluster: UsedCluster, leader: int, log: Log) -> tuple[int, int]:
     return begin, end
 
 
-def _of_metadata(cluster: DockerCluster) -> list[Replicated]:
+def _of_metadata(cluster: AnyCluster) -> list[Replicated]:
     """The metadata log, up to where every voter has it: the others may lag behind."""
     quorum = metadata_views.quorum(cluster.brokers)
     if quorum is None or len(quorum.ends) < 2:
@@ -157,7 +156,7 @@ def _of_metadata(cluster: DockerCluster) -> list[Replicated]:
     return [Replicated(log=METADATA, nodes=sorted(quorum.ends), begin=0, end=end)]
 
 
-def _read(cluster: DockerCluster, found: Sequence[Replicated], folder: Path) -> Copies:
+def _read(cluster: AnyCluster, found: Sequence[Replicated], folder: Path) -> Copies:
     copies: Copies = {}
     for node in sorted({node for each in found for node in each.nodes}):
         logs = [each.log for each in found if node in each.nodes]
@@ -165,7 +164,7 @@ def _read(cluster: DockerCluster, found: Sequence[Replicated], folder: Path) -> 
         home.mkdir()
         try:
             copies |= {(node, log): paths for log, paths in cluster.nodes[node].segments(logs, home).items()}
-        except (OSError, APIError) as error:
+        except OSError as error:
             copies |= dict.fromkeys([(node, log) for log in logs], error)
     return copies
 

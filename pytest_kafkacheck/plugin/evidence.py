@@ -13,10 +13,10 @@ import pytest
 from pytest_kafkacheck.plugin.options import directory_of
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+    from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
     from pytest_kafkacheck.recorder.session import Recording
 
-CLUSTER: pytest.StashKey[DockerCluster] = pytest.StashKey()
+CLUSTER: pytest.StashKey[AnyCluster] = pytest.StashKey()
 """Of a test: the cluster of the fixture `kafkacheck_cluster`."""
 
 OUTPUT = pytest.StashKey[Path]()
@@ -47,7 +47,7 @@ def keep_evidence(item: pytest.Item) -> str | None:
         return f"logs, topics and stacks could not be kept: {error!r}"
 
 
-def _kept(item: pytest.Item, cluster: DockerCluster) -> Path:
+def _kept(item: pytest.Item, cluster: AnyCluster) -> Path:
     from pytest_kafkacheck.experiment.run_directory import RunDirectory
 
     recording = item.stash.get(RECORDING, None)

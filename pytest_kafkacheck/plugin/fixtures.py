@@ -23,7 +23,7 @@ from pytest_kafkacheck.plugin.runner import Kafkacheck, skipped_where_impossible
 from pytest_kafkacheck.plugin.xdist import report_kept, shared_session
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+    from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
     from pytest_kafkacheck.experiment.harness import Harness
     from pytest_kafkacheck.recorder.session import Recording
 
@@ -92,7 +92,7 @@ def kafkacheck_cluster(
     _kafkacheck_scope: None,
     kafkacheck_seed: int,  # noqa: ARG001 - each repetition has one
     tmp_path: Path,
-) -> Iterator[DockerCluster]:
+) -> Iterator[AnyCluster]:
     """A running cluster of the spec that the marker's `cluster` says: for tests with clients of their own."""
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
@@ -126,7 +126,7 @@ def kafkacheck_cluster(
 def kafkacheck_recorder(
     request: pytest.FixtureRequest,
     _kafkacheck_harness: Harness,
-    kafkacheck_cluster: DockerCluster,
+    kafkacheck_cluster: AnyCluster,
 ) -> Iterator[Recording]:
     """Record the test's own clients, and judge them: ``kafkacheck_recorder.judge().assert_valid()``."""
     from pytest_kafkacheck.experiment.run_directory import RunDirectory

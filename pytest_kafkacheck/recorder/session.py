@@ -24,7 +24,7 @@ from pytest_kafkacheck.recorder.line_log import LineLog
 from pytest_kafkacheck.run import Run
 
 if TYPE_CHECKING:
-    from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+    from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
     from pytest_kafkacheck.experiment.harness import Harness
 
 
@@ -41,7 +41,7 @@ class Recording(ClientRecorder):
     def __init__(
         self,
         home: RunDirectory,
-        cluster: DockerCluster,
+        cluster: AnyCluster,
         harness: Harness,
         *,
         run: str,

@@ -22,12 +22,12 @@ from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import (
     agent_image,
     archived_image,
-    compose_dir,
     image_for,
     is_present,
     local_image,
     official_image,
 )
+from pytest_kafkacheck.cluster.nodes.launch import compose_dir
 from pytest_kafkacheck.cluster.spec.release import RELEASES, release_of
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError

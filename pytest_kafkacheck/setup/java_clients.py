@@ -16,7 +16,8 @@ from pathlib import Path
 from docker.errors import DockerException
 
 from pytest_kafkacheck.cluster.docker.engine import connect
-from pytest_kafkacheck.cluster.docker.images import compose_dir, image_for, is_present
+from pytest_kafkacheck.cluster.docker.images import image_for, is_present
+from pytest_kafkacheck.cluster.nodes.launch import compose_dir
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.setup import debian

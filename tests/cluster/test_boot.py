@@ -15,7 +15,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.images import image_for
-from pytest_kafkacheck.cluster.docker.plan import format_arguments
+from pytest_kafkacheck.cluster.nodes.launch import format_arguments
 from pytest_kafkacheck.cluster.spec.properties import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup import class_archives

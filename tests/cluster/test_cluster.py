@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPResponse
@@ -17,12 +18,13 @@ import pytest
 from tenacity import RetryError
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.containers import Channel, agent_in
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.plan import create_pod
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.nodes.agent import Agent
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from tests.support.real_cluster import objects, own, wait_until
@@ -203,7 +205,7 @@ def test_an_application_of_a_dead_owner_is_removed_before_the_network_that_it_us
 
 
 @pytest.fixture
-def agent(engine: Any):  # type: ignore[no-untyped-def]
+def pod(engine: Any) -> Iterator[str]:
     labels = reaper.labels("agent")
     engine.api.create_network("kafkacheck-agent", labels=labels)
     pod = create_pod(
@@ -215,10 +217,14 @@ def agent(engine: Any):  # type: ignore[no-untyped-def]
         labels=labels,
     )
     engine.api.start(pod)
-    agent = Agent(engine, pod=pod)
-    yield agent
-    agent.close()
+    yield pod
     reaper.remove_run(engine, "agent")
+
+
+@pytest.fixture
+def agent(engine: Any, pod: str) -> Iterator[Agent]:
+    with closing(agent_in(engine.api, pod)) as agent:
+        yield agent
 
 
 def test_a_look_delays_no_command(cluster: DockerCluster) -> None:
@@ -242,7 +248,7 @@ def test_the_agent_answers_with_status_and_output(agent: Agent) -> None:
     assert agent.shell("cat", timeout=5) == (0, "")
 
 
-def test_the_agent_heals_when_its_session_is_gone(engine: Any, agent: Agent) -> None:
+def test_the_agent_heals_when_its_session_is_gone(engine: Any, pod: str, agent: Agent) -> None:
     assert agent.shell(CUT, timeout=5) == (0, "")
     assert "kafkacheck" in agent.shell(TABLES, timeout=5)[1]
     # A second container in the same namespace checks the rules independently of the agent.
@@ -250,17 +256,15 @@ def test_the_agent_heals_when_its_session_is_gone(engine: Any, agent: Agent) -> 
         agent_image(),
         command=["sh", "-c", f"while {TABLES} | grep -q kafkacheck; do sleep 0.1; done"],
         labels=reaper.labels("agent"),
-        host_config=engine.api.create_host_config(
-            network_mode=f"container:{agent.pod}", cap_add=["NET_ADMIN"]
-        ),
+        host_config=engine.api.create_host_config(network_mode=f"container:{pod}", cap_add=["NET_ADMIN"]),
     )["Id"]
     engine.api.start(watch)
     assert engine.api.inspect_container(watch)["State"]["Running"]
-    assert agent._socket is not None
-    agent._socket.shutdown(socket.SHUT_RDWR)  # as the kernel does when the session is killed
+    assert isinstance(agent._channel, Channel)
+    agent._channel._socket.shutdown(socket.SHUT_RDWR)  # as the kernel does when the session is killed
     assert engine.api.wait(watch, timeout=20)["StatusCode"] == 0
-    wait_until(lambda: "heal()" not in str(engine.api.top(agent.pod)["Processes"]))
-    assert engine.api.inspect_container(agent.pod)["State"]["Running"], "the network outlives the agent"
+    wait_until(lambda: "heal()" not in str(engine.api.top(pod)["Processes"]))
+    assert engine.api.inspect_container(pod)["State"]["Running"], "the network outlives the agent"
 
 
 def test_the_agent_answers_although_the_engine_answers_late(
@@ -277,5 +281,5 @@ def test_the_agent_answers_although_the_engine_answers_late(
         begin(self)
 
     monkeypatch.setattr(HTTPResponse, "begin", late)
-    with closing(Agent(cluster.client, pod=cluster.nodes[1].pod)) as agent:
+    with closing(agent_in(cluster.client.api, cluster.nodes[1].pod)) as agent:
         assert agent.shell("echo here", timeout=5) == (0, "here")

@@ -20,9 +20,9 @@ from pytest_kafkacheck.cluster.docker import lifecycle, loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.disk import BALLAST
-from pytest_kafkacheck.cluster.docker.health import LOOK, of_node
-from pytest_kafkacheck.cluster.docker.node import DISK_MARK, WRITE_LIMIT_MARK
 from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.nodes.health import LOOK, of_node
+from pytest_kafkacheck.cluster.nodes.node import DISK_MARK, WRITE_LIMIT_MARK
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from pytest_kafkacheck.setup.capabilities import missing_capabilities

@@ -164,7 +164,7 @@ def test_saving_logs_has_a_deadline(
     cluster.nodes[1] = cluster.node(member, Endpoint("127.0.0.1", {}), container="", pod="")
     answered = threading.Event()
     monkeypatch.setattr(cluster.nodes[1], "logs", lambda: answered.wait(60) and b"")
-    monkeypatch.setattr("pytest_kafkacheck.cluster.docker.health.LOGS_LIMIT", 0.2)
+    monkeypatch.setattr("pytest_kafkacheck.cluster.nodes.health.LOGS_LIMIT", 0.2)
     cluster.save_logs(tmp_path / "logs")
     answered.set()
     assert "not all logs" in caplog.text

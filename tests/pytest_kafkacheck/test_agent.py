@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.agent import SCRIPT
+from pytest_kafkacheck.cluster.nodes.agent import SCRIPT
 
 NO_NFT = "nft() { echo healed >&2; }\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_kafkacheck.cluster.docker.health import ERRORS, LAST, excerpt
+from pytest_kafkacheck.cluster.nodes.health import ERRORS, LAST, excerpt
 
 SHUTDOWN = [f"2026-11-22T19:59:56,{n:03} INFO  k.s.Server [main] step {n} of the shutdown" for n in range(20)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kafkacheck.cluster.docker.node import fitting
+from pytest_kafkacheck.cluster.nodes.segments import fitting
 
 
 @pytest.mark.parametrize(

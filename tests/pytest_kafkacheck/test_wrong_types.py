@@ -12,7 +12,7 @@ import pytest
 
 import pytest_kafkacheck as api
 from analyzers.verdict.verdict import judge
-from pytest_kafkacheck.cluster.docker.own_faults import around, beside
+from pytest_kafkacheck.cluster.nodes.own_faults import around, beside
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.plugin.runner import Kafkacheck

@@ -29,7 +29,6 @@ from pytest_kafkacheck.claims.claim import Answer, Case, Claim, Picture
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
 from pytest_kafkacheck.claims.produce import GZIP, request
-from pytest_kafkacheck.cluster.docker.containers import archive
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.report.lane import Group, Row, Span, Strip
 
@@ -119,7 +118,7 @@ def _shared_queue(context: ScenarioContext, node: int) -> Iterator[None]:
 
 
 def _restart_with(context: ScenarioContext, node: int, properties: str) -> None:
-    context.cluster.nodes[node].put(archive({PROPERTIES: properties.encode()}))
+    context.cluster.nodes[node].put({PROPERTIES: properties.encode()})
     context.cluster.nodes[node].restart()
     context.cluster.wait_settled()
 

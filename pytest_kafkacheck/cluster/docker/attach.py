@@ -32,9 +32,9 @@ from docker.errors import APIError
 
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.cluster.docker.attach_lease import leases
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.containers import agent_in
 from pytest_kafkacheck.cluster.docker.discovery import Discovered, discover
 from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import agent_image
@@ -74,7 +74,7 @@ class AttachedNode(DockerNode):
         self._name = str(self._api.inspect_container(self.container)["Name"]).lstrip("/")
         self.probe_port = port
         self.pod = self._new_sidecar()
-        self.agent = Agent(client, pod=self.pod)
+        self.agent = agent_in(self._api, self.pod)
 
     def address(self, listener: str) -> Address:
         if listener == ZOOKEEPER and listener not in self.endpoint.ports:
@@ -108,7 +108,7 @@ class AttachedNode(DockerNode):
         status, rules = self.agent.shell(LIST_RULES, timeout=10)
         before, agent = self.pod, self.agent
         self.pod = self._new_sidecar()
-        self.agent = Agent(self._client, pod=self.pod)
+        self.agent = agent_in(self._api, self.pod)
         if status == 0 and rules.strip():
             self.agent.shell(f"printf %s {shlex.quote(rules)} | nft -f -", timeout=10)
         agent.close()

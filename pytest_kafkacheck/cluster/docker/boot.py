@@ -25,8 +25,8 @@ from pytest_kafkacheck.cluster.docker.engine import (
 from pytest_kafkacheck.cluster.docker.images import agent_image, image_for
 from pytest_kafkacheck.cluster.docker.lifecycle import DockerMembership
 from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.docker.plan import Boot, Plan, format_arguments, new_plan
-from pytest_kafkacheck.cluster.kafka import waiting
+from pytest_kafkacheck.cluster.docker.plan import Plan, new_plan
+from pytest_kafkacheck.cluster.nodes.launch import Boot, format_arguments
 from pytest_kafkacheck.cluster.spec.member import PORTS, ZOOKEEPER
 from pytest_kafkacheck.cluster.spec.properties import CHECKPOINT, Checkpoint
 from pytest_kafkacheck.cluster.spec.security import zookeeper_commands
@@ -81,12 +81,7 @@ def running(
             new_plan(spec, run=run, image=image, at=reach(client), boot=boot, checkpoint=kept, owner=owner),
         )
         stack.callback(cluster.close)
-        try:
-            waiting.wait_ready(cluster)
-        except BaseException as error:
-            cluster.save_logs(logs)
-            error.add_note(f"The nodes' logs are in {logs}")
-            raise
+        cluster.wait_ready(logs=logs)
         if kept is None and spec.kraft:
             with contextlib.suppress(OSError):
                 checkpoint.write(cluster.nodes[spec.voters[0].id].get(CHECKPOINT))

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 from docker.errors import APIError, NotFound
 
 from nemesis.cluster import Ahead
-from pytest_kafkacheck.cluster.docker.engine import run_with_deadline
+from nemesis.tasks import run_with_deadline
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.kafka.waiting import wait_until
 from pytest_kafkacheck.errors import InfrastructureError, UsageError

@@ -1,52 +1,30 @@
-"""A running cluster in Docker: its nodes, where clients reach them, and what Kafka reports about itself."""
+"""A running cluster in Docker: what its nodes need of the engine, and what keeps it there."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import subprocess
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from docker.errors import APIError, DockerException
+from docker.errors import DockerException
 
-from nemesis.cluster import Ahead
-from pytest_kafkacheck.cluster.docker import clock, health, reaper
-from pytest_kafkacheck.cluster.docker.health import end_network_faults, excerpt
+from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.node import DockerNode
 from pytest_kafkacheck.cluster.docker.plan import SPEC, Plan
 from pytest_kafkacheck.cluster.docker.registers import ValueRegister
-from pytest_kafkacheck.cluster.kafka import append_time, metadata_views, waiting, zookeeper
-from pytest_kafkacheck.cluster.kafka.administration import Administration, Membership
-from pytest_kafkacheck.cluster.kafka.quick_look import ControllerSession, QuickLook
-from pytest_kafkacheck.cluster.spec.member import (
-    CONTROL_PLANE,
-    CONTROLLER,
-    INTERNAL,
-    PORTS,
-    ZOOKEEPER,
-    Endpoint,
-    Member,
-)
-from pytest_kafkacheck.cluster.spec.security import client_properties
+from pytest_kafkacheck.cluster.kafka.administration import Membership
+from pytest_kafkacheck.cluster.nodes.cluster import KafkaCluster
+from pytest_kafkacheck.cluster.spec.member import Endpoint, Member
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from workloads.clients.connection import Address, Ensemble
-from workloads.clients.requests import Leadership
-
-if TYPE_CHECKING:
-    from nemesis.event import Event
-    from pytest_kafkacheck.cluster.docker.own_faults import Beside, InjectedFault
+from pytest_kafkacheck.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 
 
-class DockerCluster:
-    """Implements ``nemesis.cluster.Cluster``. `boot.running` makes and removes it.
+class DockerCluster(KafkaCluster[DockerNode]):
+    """`boot.running` makes and removes it.
 
     membership  makes what adds and removes this cluster's brokers.
     """
@@ -59,177 +37,27 @@ class DockerCluster:
         *,
         membership: Callable[[DockerCluster], Membership],
     ) -> None:
+        super().__init__(nodes)
         self.client = client
         self.plan = plan
-        self.nodes = dict(nodes)
         self._membership = membership
-        self.require_faults: Callable[[Collection[str]], None] = lambda _: None
-        """Raises CapabilityError for faults, by name, that this host cannot do."""
-        self.fault_rows: Callable[[], Callable[[Mapping[str, Any]], None]] = lambda: lambda _: None
-        """Called for each schedule of a test's own faults; returns a function that takes its rows."""
-        self.start_process: Callable[..., subprocess.Popen[bytes]] = _no_test
-        """Starts a program that ends with the test; see `pytest_kafkacheck.plugin.own_processes`."""
-
-    def fault(self, event: Event) -> AbstractContextManager[InjectedFault]:
-        """A fault around a block: injected and proved at its beginning, healed and proved at its end.
-
-        event  such as ``isolate("leader:orders-0")``. Its target may be any topic, group or transactional id of the
-               cluster. A momentary fault is carried out at the beginning. Without `lasting`, it lasts for the block,
-               and an hour at most; with it, it may end before the block does.
-        Raises UsageError for an event that makes no sense here, CapabilityError where the host cannot do it, and
-        InfrastructureError when its effect or its end could not be proved.
-        """
-        from pytest_kafkacheck.cluster.docker.own_faults import around
-
-        return around(self, event)
-
-    def refuse(self, events: Iterable[Event]) -> None:
-        """Raises UsageError for an event that this cluster does not permit."""
-
-    def wait_settled(self) -> None:
-        """Return when every node serves, every ISR is full and all brokers agree.
-
-        Raises InfrastructureError when that takes too long.
-        """
-        waiting.wait_settled(self)
-
-    def nemesis(self, events: Iterable[Event], *, seed: int = 0) -> AbstractContextManager[Beside]:
-        """A schedule beside a block, such as ``[kill("coordinator:billing", at=2, lasting=5)]``.
-
-        Times begin with the block. At its end, what is at work is healed, and what has not begun is left out.
-        seed  of random choices, such as that of the target ``one``.
-        Raises as `fault` does. An injection without effect raises nothing: see `Beside.effective`.
-        """
-        from pytest_kafkacheck.cluster.docker.own_faults import beside
-
-        return beside(self, events, seed=seed)
 
     @property
     def run(self) -> str:
         return self.plan.run
 
     @property
-    def registered_as(self) -> str:
-        return self.run
-
-    @property
     def spec(self) -> ClusterSpec:
         return self.plan.spec
 
     @property
-    def brokers(self) -> dict[int, Address]:
-        """Where clients on this host reach each broker."""
-        return {node.id: node.client_address for node in self.nodes.values() if node.member.is_broker}
-
-    @property
-    def controllers(self) -> tuple[int, ...]:
-        """Ids of the KRaft voters; none in ZooKeeper mode."""
-        return tuple(node.id for node in self.nodes.values() if node.member.is_controller)
-
-    @cached_property
-    def kafka(self) -> Administration:
-        """Requests to Kafka itself."""
-        return Administration(self, self._membership(self), former=self.former_values)
+    def membership(self) -> Membership:
+        return self._membership(self)
 
     @cached_property
     def former_values(self) -> ValueRegister | None:
-        """What a killed session would leave. On an attached cluster, a guardian remembers that."""
+        # On an attached cluster, a guardian remembers that.
         return None if self.spec.attached else ValueRegister(self.run)
-
-    @property
-    def zookeepers(self) -> dict[int, Address]:
-        """Where this host reaches each ZooKeeper node."""
-        return {
-            node.id: node.address(ZOOKEEPER)
-            for node in self.nodes.values()
-            if node.member.role == "zookeeper"
-        }
-
-    @property
-    def ensemble(self) -> Ensemble:
-        """ZooKeeper as this host reaches it; without servers in KRaft mode."""
-        return Ensemble(tuple(self.zookeepers.values()))
-
-    @property
-    def bootstrap(self) -> list[str]:
-        """Addresses for the bootstrap.servers of the user's own clients."""
-        return [str(address) for address in self.brokers.values()]
-
-    def client_properties(self) -> str:
-        """A properties file for Kafka's own tools and Java clients, with passwords and certificates."""
-        security = next(iter(self.brokers.values())).security
-        return f"bootstrap.servers={','.join(self.bootstrap)}\n" + client_properties(security)
-
-    @property
-    def planes(self) -> Mapping[str, frozenset[int]]:
-        """TCP ports between nodes, by kind of traffic: ``replication`` and ``controller``."""
-        found = {"replication": frozenset({PORTS[INTERNAL]})}
-        if self.spec.kraft:
-            found["controller"] = frozenset({PORTS[CONTROLLER]})
-        elif self.spec.control_plane:
-            found["controller"] = frozenset({PORTS[CONTROL_PLANE]})
-        return found
-
-    def leader(self, topic: str, partition: int) -> int | None:
-        view = self._newest(topic, partition)
-        return view.leader if view and view.leader >= 0 else None
-
-    def replicas(self, topic: str, partition: int) -> tuple[int, ...]:
-        view = self._newest(topic, partition)
-        return view.replicas if view else ()
-
-    def isr(self, topic: str, partition: int) -> tuple[int, ...]:
-        view = self._newest(topic, partition)
-        return view.isr if view else ()
-
-    def controller(self) -> int | None:
-        if not self.spec.kraft:
-            with contextlib.suppress(OSError):
-                return zookeeper.controller(self.ensemble)
-            return None
-        found = metadata_views.quorum(self.brokers)
-        return found.leader if found else None
-
-    def quick(self) -> QuickLook:
-        if self.spec.kraft:
-            brokers = self.brokers
-            separate = [node for node in self.controllers if node not in brokers]
-            return QuickLook(lambda: self.brokers, controllers=separate)
-        return QuickLook(lambda: self.brokers, ControllerSession(lambda: self.ensemble))
-
-    def coordinator(self, kind: Literal["group", "transaction"], name: str) -> int | None:
-        return self.kafka.coordinator(kind, name)
-
-    def ahead(self, node: int) -> Ahead:
-        try:
-            if node in self.brokers:
-                return append_time.ahead(self.brokers, node)
-        except OSError as error:
-            log.warning("%s; its process is asked for its time instead", error)
-        asked = self.require_node(node)
-        try:
-            return clock.ahead(self.client.api, asked.container, name=asked.host)
-        except APIError as error:
-            raise OSError(f"{asked.host} cannot be asked for its time: {error.explanation}") from error
-
-    def answers(self, node: int) -> bool:
-        return health.answers(self.brokers[node])
-
-    def serving(self, node: int) -> bool:
-        return health.serves(self, node)
-
-    def healthy(self) -> bool:
-        """Whether every node runs and serves, and no fault has left anything; see `health.is_healthy`."""
-        return health.is_healthy(self)
-
-    def save_logs(self, directory: Path) -> None:
-        """Write each node's log to ``<directory>/<host>.log``. Never raises."""
-        health.save_logs(self, directory)
-
-    def save_evidence(self, directory: Path) -> None:
-        """Write the logs to ``logs``, and each broker's view of all partitions to ``topics.json``. Never raises."""
-        health.save_logs(self, directory / "logs")
-        health.save_topics(self, directory / "topics.json")
 
     def create(self, member: Member, endpoint: Endpoint, *, pod: str) -> DockerNode:
         """A node with a new container, in a pod. Neither is started."""
@@ -249,32 +77,6 @@ class DockerCluster:
             owner=self.plan.owner,
         )
 
-    def require_node(self, node: int) -> DockerNode:
-        """The node with that id. Raises UsageError, which lists all, when there is none."""
-        if node not in self.nodes:
-            raise UsageError(
-                f"the cluster has no node {node}; it has {', '.join(map(str, sorted(self.nodes)))}"
-            )
-        return self.nodes[node]
-
-    def require_broker(self, node: int) -> DockerNode:
-        """The broker with that node id. Raises UsageError, which lists all, when there is none."""
-        if node not in self.brokers:
-            raise UsageError(
-                f"no broker is node {node}; brokers are {', '.join(map(str, sorted(self.brokers)))}"
-            )
-        return self.nodes[node]
-
-    def end_agents(self) -> None:
-        """End this session's agents, and return when they have healed: later they would undo another session's
-        faults."""
-        for node in self.nodes.values():
-            if node.agent.end():
-                try:
-                    end_network_faults(node)
-                except InfrastructureError as error:
-                    log.warning("the agent of %s may not have ended: %s", node.member.host, error)
-
     def close(self) -> None:
         """End agents and sidecars, which heals cuts and thaws disks. The nodes go on running."""
         for node in self.nodes.values():
@@ -289,24 +91,3 @@ class DockerCluster:
     def keep(self) -> None:
         """Let the cluster outlive this session, until `kafkacheck cluster down`. Another session may use it."""
         reaper.keep(self.client, self.run, marks={SPEC: json.dumps(self.spec.to_json())})
-
-    def ended(self) -> str | None:
-        """The last errors and lines of the first node that is not running, or None while all run."""
-        for node in self.nodes.values():
-            if node.ended():
-                why = excerpt(node.logs())
-                with contextlib.suppress(APIError):
-                    return f"{node.member.host} exited with status {node.exit_code()}; {why}"
-        return None
-
-    def _newest(self, topic: str, partition: int) -> Leadership | None:
-        return metadata_views.newest(metadata_views.views(self.brokers, [topic]), (topic, partition))
-
-    def wait_startable(self, member: Member) -> None:
-        """Wait until a broker that was killed can start again."""
-        if member.is_broker and not self.spec.kraft:
-            health.wait_session_expired(member.id, self.ensemble)
-
-
-def _no_test(*_: object, **__: object) -> subprocess.Popen[bytes]:
-    raise UsageError("start_process: only in a test, with the cluster of the fixture kafkacheck_cluster")

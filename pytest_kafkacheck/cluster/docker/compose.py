@@ -8,8 +8,7 @@ from typing import Any
 
 import yaml
 
-from pytest_kafkacheck.cluster.docker.images import compose_dir
-from pytest_kafkacheck.cluster.docker.plan import CONTROLLER_HEAP_MB, format_arguments
+from pytest_kafkacheck.cluster.nodes.launch import CONTROLLER_HEAP_MB, compose_dir, format_arguments
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.properties import (
     DATA,

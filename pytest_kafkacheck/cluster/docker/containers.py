@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import socket
 import tarfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ from docker.errors import APIError
 from tenacity import Retrying, retry, retry_if_exception, stop_after_attempt, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.cluster.docker.podman import processes
+from pytest_kafkacheck.cluster.nodes.agent import Agent
 
 # docker-py's `exec_start` reads from the socket below the HTTP response. It loses output that arrives in the same
 # packet as the response's header, which happens now and then on a busy machine.
@@ -74,6 +77,43 @@ def output_of(api: Any, container: str, command: Sequence[str], *, timeout: floa
                 yield piece
     if status := _status(api, run, command, container):
         raise OSError(f"{command[-1]}: status {status}: {errors.decode(errors='replace').strip()}")
+
+
+class Channel:
+    """Implements ``nodes.agent.Channel`` for a command in a container. Its output is a stream of frames."""
+
+    def __init__(
+        self, api: Any, container: str, command: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
+        run = api.exec_create(container, list(command), stdin=True, environment=dict(environment))["Id"]
+        self._stream = api.exec_start(run, socket=True)
+        self._socket: socket.socket = getattr(self._stream, "_sock", self._stream)
+        self._frames = b""
+
+    def settimeout(self, value: float | None) -> None:
+        self._socket.settimeout(value)
+
+    def sendall(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def recv(self, size: int) -> bytes:
+        while len(self._frames) < HEAD or len(self._frames) < (
+            end := HEAD + int.from_bytes(self._frames[4:HEAD], "big")
+        ):
+            if not (data := self._socket.recv(size)):
+                return b""
+            self._frames += data
+        output, self._frames = self._frames[HEAD:end], self._frames[end:]
+        return output
+
+    def close(self) -> None:
+        self._stream.close()
+        self._socket.close()
+
+
+def agent_in(api: Any, pod: str) -> Agent:
+    """An agent in the container with that id."""
+    return Agent(partial(Channel, api, pod), pod=pod[:12])
 
 
 def _status(api: Any, run: str, command: Sequence[str], container: str) -> int:

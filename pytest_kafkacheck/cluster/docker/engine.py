@@ -5,8 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import re
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -177,25 +176,3 @@ def check_ports(spec: ClusterSpec, *, bind: str) -> None:
             f"these listeners have no TLS with SASL: {listed}. Use ClusterSpec(security='SASL_SSL') with KRaft, or, "
             f"in a network that you trust, set the environment variable {ALLOWED}=yes"
         )
-
-
-def run_with_deadline(limit: float, work: Callable[[], None], *, name: str) -> None:
-    """Call `work` on a thread of that name and wait for it. An exception of `work` is raised here.
-
-    Raises TimeoutError after `limit` seconds. The thread then goes on until `work` returns or the process ends.
-    """
-    errors: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=call, name=name, daemon=True)
-    thread.start()
-    thread.join(limit)
-    if thread.is_alive():
-        raise TimeoutError(f"the engine took more than {limit:.0f} s")
-    if errors:
-        raise errors[0]

@@ -1,4 +1,4 @@
-"""The images that clusters run: their names, the start script of nodes, and the files from which they are built.
+"""The images that clusters run: their names, and the files from which they are built.
 
 `pytest_kafkacheck.setup.image_build` pulls or builds them. An image that is built here carries a digest of what it is
 built from in its tag, so that a change of the build gives a new image.
@@ -8,19 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from docker.errors import ImageNotFound
 
-START = Path(__file__).with_name("start.sh").read_text()
-
-
-def compose_dir() -> Path:
-    """The directory ``compose/``: inside the package where it is installed, beside it in a checkout."""
-    package = Path(__file__).resolve().parents[2]
-    packaged = package / "_compose"
-    return packaged if packaged.is_dir() else package.parent / "compose"
+from pytest_kafkacheck.cluster.nodes.launch import START, compose_dir
 
 
 @cache

@@ -16,7 +16,6 @@ from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.containers import archive
 from pytest_kafkacheck.cluster.docker.disk_sidecar import sidecar_name
 from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import archived_image, image_for
@@ -26,6 +25,7 @@ from pytest_kafkacheck.cluster.docker.repair import repair
 from pytest_kafkacheck.cluster.kafka import dynamic, metadata_views, zookeeper
 from pytest_kafkacheck.cluster.kafka.admin import admin_client
 from pytest_kafkacheck.cluster.kafka.waiting import LIMIT, unsettled, wait_settled, wait_until
+from pytest_kafkacheck.cluster.nodes.cluster import KafkaCluster
 from pytest_kafkacheck.cluster.spec.member import INTERNAL, Member
 from pytest_kafkacheck.cluster.spec.security import client_properties
 from pytest_kafkacheck.cluster.spec.settings import check_settings
@@ -94,10 +94,12 @@ def reconfigure(cluster: DockerCluster, settings: Mapping[str, object], *, nodes
     )
 
 
-def rolling_restart(cluster: DockerCluster, *, nodes: Sequence[int] = ()) -> None:
+def rolling_restart(cluster: KafkaCluster[Any], *, nodes: Sequence[int] = ()) -> None:
     """Restart nodes in a controlled way, one after another; controllers and ZooKeeper nodes first."""
     for node in nodes or _in_order(cluster):
-        cluster.require_node(node).restart()
+        restarted = cluster.require_node(node)
+        restarted.stop()
+        restarted.start()
         wait_settled(cluster)
 
 
@@ -148,7 +150,7 @@ def set_features(cluster: DockerCluster, levels: Mapping[str, int]) -> None:
         raise UsageError(f"Kafka refused feature levels {dict(levels)}: {refused}")
 
 
-def _in_order(cluster: DockerCluster) -> list[int]:
+def _in_order(cluster: KafkaCluster[Any]) -> list[int]:
     """All node ids; nodes that others depend on come first."""
     order = ("zookeeper", "controller", "combined", "broker")
     return sorted(cluster.nodes, key=lambda node: (order.index(cluster.nodes[node].member.role), node))
@@ -158,7 +160,7 @@ def _restart_with(cluster: DockerCluster, spec: ClusterSpec, nodes: Sequence[int
     """Restart brokers one after another with the configuration files for `spec`."""
     for node in nodes:
         changed = cluster.nodes[node]
-        changed.put(replace(cluster.plan, spec=spec).launch(changed.member, changed.endpoint).archive)
+        changed.put(replace(cluster.plan, spec=spec).launch(changed.member, changed.endpoint).files)
         changed.restart()
         wait_settled(cluster)
 
@@ -301,7 +303,7 @@ def _unregister(cluster: DockerCluster, node: int) -> None:
     # kafka-python has no such request. Kafka's own tool is in every node's container.
     other = next(iter(cluster.brokers))
     cluster.nodes[other].put(
-        archive({CLIENT_PROPERTIES: client_properties(cluster.plan.securities.get(INTERNAL)).encode()})
+        {CLIENT_PROPERTIES: client_properties(cluster.plan.securities.get(INTERNAL)).encode()}
     )
     status, output = cluster.nodes[other].execute(
         "java -Xmx128m -XX:TieredStopAtLevel=1 -cp '/opt/kafka/libs/*' org.apache.kafka.tools.ClusterTool "

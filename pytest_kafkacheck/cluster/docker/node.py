@@ -7,17 +7,17 @@ import tarfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from io import RawIOBase
-from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from docker.errors import APIError
 
-from nemesis.cluster import State
+from nemesis.cluster import Ahead, State
 from pytest_kafkacheck.cluster.docker import containers
-from pytest_kafkacheck.cluster.docker.agent import Agent
-from pytest_kafkacheck.cluster.docker.clock import VirtualClock
+from pytest_kafkacheck.cluster.docker.clock import VirtualClock, ahead
 from pytest_kafkacheck.cluster.docker.containers import (
+    agent_in,
+    archive,
     execute,
     is_stopped_by_signal,
     output_of,
@@ -25,6 +25,8 @@ from pytest_kafkacheck.cluster.docker.containers import (
     read_file,
 )
 from pytest_kafkacheck.cluster.docker.disk import Disk
+from pytest_kafkacheck.cluster.nodes.node import CLOCK_MARK, DISK_MARK, WRITE_LIMIT_MARK
+from pytest_kafkacheck.cluster.nodes.segments import MOST, fitting, too_large
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.properties import DATA
 from pytest_kafkacheck.errors import InfrastructureError
@@ -41,14 +43,6 @@ EXECUTE_LIMIT = 120
 LOOK_MARGIN = 10.0
 """Seconds beyond a command's own limit for the engine to start it and to hand over its output."""
 
-CLOCK_MARK = "/run/kafkacheck-clock"
-DISK_MARK = "/run/kafkacheck-disk"
-WRITE_LIMIT_MARK = "/run/kafkacheck-write-limit"
-"""Files in the pod: the clock of its node was set; its disk was filled, frozen or shut down; its writes were limited.
-
-To look at a clock or a disk takes a container, so that is done only then.
-"""
-
 MEMORY = """cd /sys/fs/cgroup
 if [ -e memory.max ]; then echo "used $(cat memory.current)"; echo "allowed $(sed s/max/0/ memory.max)"
 else echo "used $(cat memory/memory.usage_in_bytes)"; echo "allowed $(cat memory/memory.limit_in_bytes)"; fi"""
@@ -56,7 +50,7 @@ else echo "used $(cat memory/memory.usage_in_bytes)"; echo "allowed $(cat memory
 
 
 class DockerNode:
-    """Implements ``nemesis.cluster.Node``.
+    """Implements ``nodes.node.ClusterNode``.
 
     endpoint       where the host reaches it.
     security       how clients authenticate and encrypt, by listener; listeners in plain text are missing.
@@ -81,7 +75,7 @@ class DockerNode:
         self.endpoint = endpoint
         self.container = container
         self.pod = pod
-        self.agent = Agent(client, pod=pod)
+        self.agent = agent_in(client.api, pod)
         self.probe_port = member.peer_port
         self._client = client
         self._api = client.api
@@ -91,11 +85,9 @@ class DockerNode:
 
     @property
     def client_address(self) -> Address:
-        """Where clients on this host reach a broker."""
         return self.address(EXTERNAL)
 
     def address(self, listener: str) -> Address:
-        """Where this host reaches a published listener. Raises KeyError for one that is not."""
         return Address(self.endpoint.host, self.endpoint.ports[listener], self._security.get(listener))
 
     @property
@@ -124,9 +116,7 @@ class DockerNode:
         return "paused" if paused else "running"
 
     def ended(self) -> bool:
-        """Whether the process has ended. Unlike `state` it does not list processes, so it can be asked while the
-        cluster starts, when every node waits for processor time.
-        """
+        # Unlike `state` it does not list processes, which takes processor time that starting nodes wait for.
         return not self._api.inspect_container(self.container)["State"]["Running"]
 
     def incarnation(self) -> str:
@@ -177,6 +167,12 @@ class DockerNode:
             self._client, self, owner=self._owner, before_set=lambda: self.shell(f"touch {CLOCK_MARK}")
         )
 
+    def ahead(self) -> Ahead:
+        try:
+            return ahead(self._api, self.container, name=self.host)
+        except APIError as error:
+            raise OSError(f"{self.host} cannot be asked for its time: {error.explanation}") from error
+
     def limit_cpu(self, cores: float | None) -> None:
         containers.limit_cpu(self._api, self.container, cores)
 
@@ -196,7 +192,6 @@ class DockerNode:
         )
 
     def limits(self) -> list[str]:
-        """The limits of its container, a line each."""
         found = []
         if (cores := self.cpu_limit()) is not None:
             found.append(f"it is limited to {cores:g} cores")
@@ -241,23 +236,17 @@ class DockerNode:
         """Exit status and output of a shell command in the node's own container, which must run."""
         return execute(self._api, self.container, ["sh", "-c", command], timeout=EXECUTE_LIMIT)
 
-    def put(self, archive: bytes) -> None:
-        """Unpack a tar archive at / of the node's container, running or not."""
-        self._api.put_archive(self.container, "/", archive)
+    def put(self, files: Mapping[str, bytes]) -> None:
+        self._api.put_archive(self.container, "/", archive(files))
 
     def get(self, path: str) -> bytes:
-        """The content of a file in the node's container, running or not.
-
-        Raises OSError when the file does not exist.
-        """
         return read_file(self._api, self.container, path)
 
     def segments(self, logs: Iterable[Log], folder: Path) -> Mapping[Log, list[Path] | OSError]:
-        """Copies of the segments of partitions, see `copy_segments`. The node's container must run."""
+        # The container must run.
         return copy_segments(self._api, self.container, logs, folder)
 
     def logs(self) -> bytes:
-        """Everything the node has printed since its container was made, over all its starts."""
         return bytes(self._api.logs(self.container, stdout=True, stderr=True, timestamps=False))
 
     @cached_property
@@ -274,9 +263,6 @@ def _number_after(output: str, name: str) -> int:
 
 TIMEOUT = 30.0
 """Seconds without any output."""
-
-MOST = 1 << 30
-"""Bytes that are copied of one node: more would take longer than people wait for the end of a run."""
 
 # Not whole folders: indexes are made with their full size of 10 MB.
 LISTED = "cd {data} && for file in {patterns}; do [ ! -e $file ] || stat -c '%s %n' $file; done"
@@ -297,7 +283,7 @@ def copy_segments(
     sizes = _sizes(api, container, names)
     fits = fitting(sizes, MOST)
     found: dict[Log, list[Path]] = {names[name]: [] for name in fits}
-    left_out = {log: _too_large(sizes[name]) for name, log in names.items() if log not in found}
+    left_out = {log: too_large(sizes[name]) for name, log in names.items() if log not in found}
     patterns = " ".join(_pattern(name) for name in fits if sizes[name])
     if not patterns:
         return {**found, **left_out}
@@ -316,13 +302,6 @@ def copy_segments(
     return {**{log: sorted(paths) for log, paths in found.items()}, **left_out}
 
 
-def fitting(sizes: Mapping[str, int], most: int) -> list[str]:
-    """Names of the smallest ones that have `most` bytes or fewer together."""
-    names = sorted(sizes, key=lambda name: (sizes[name], name))
-    totals = accumulate(sizes[name] for name in names)
-    return [name for name, total in zip(names, totals, strict=True) if total <= most]
-
-
 def _sizes(api: Any, container: str, names: Iterable[str]) -> dict[str, int]:
     """Bytes of the segments of each partition; 0 without any."""
     command = LISTED.format(data=DATA, patterns=" ".join(map(_pattern, names)))
@@ -338,13 +317,6 @@ def _sizes(api: Any, container: str, names: Iterable[str]) -> dict[str, int]:
 
 def _pattern(name: str) -> str:
     return f"{shlex.quote(name)}/*.log"
-
-
-def _too_large(size: int) -> OSError:
-    return OSError(
-        f"its segments have {size >> 20:,} MiB, and at most {MOST >> 20:,} MiB of a broker are compared, "
-        "those of the smallest partitions first"
-    )
 
 
 class _Stream(RawIOBase):

@@ -21,27 +21,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from docker.errors import NotFound
 
 from pytest_kafkacheck.cluster.docker import loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.containers import archive
-from pytest_kafkacheck.cluster.docker.images import START, agent_image, compose_dir
-from pytest_kafkacheck.cluster.spec import security
+from pytest_kafkacheck.cluster.docker.images import agent_image
+from pytest_kafkacheck.cluster.nodes.launch import START, Boot, Launch, launch
 from pytest_kafkacheck.cluster.spec.member import CONTROLLER, Endpoint, Member
 from pytest_kafkacheck.cluster.spec.properties import (
     DATA,
     listener_protocols,
-    meta_properties,
+    new_id,
     published,
-    server_properties,
-    zoo_cfg,
 )
 from pytest_kafkacheck.cluster.spec.security import Identity, client_security, issue_identity
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -258,8 +255,6 @@ def new_plan(
     owner: Mapping[str, str] | None = None,
 ) -> Plan:
     """A plan for a new cluster. `at`: see ``engine.reach``. `owner`: labels; default: this process."""
-    # Kafka accepts any 22 characters of this alphabet, but its tools take a leading dash for an option.
-    cluster_id = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
     host, bind = at
     identity = None
     if uses_tls(spec):
@@ -271,76 +266,13 @@ def new_plan(
         spec=spec,
         image=image,
         owner=owner or reaper.labels(run),
-        cluster_id=cluster_id,
+        cluster_id=new_id(),
         host=host,
         bind=bind,
         identity=identity,
         boot=boot,
         checkpoint=checkpoint,
     )
-
-
-Boot = Literal["fast", "train", "plain"]
-
-CONTROLLER_HEAP_MB = 256
-
-
-@dataclass(frozen=True)
-class Launch:
-    """environment: variables of start.sh. files: absolute path in the container to content."""
-
-    environment: Mapping[str, str]
-    files: Mapping[str, bytes] = field(default_factory=dict)
-
-    @property
-    def archive(self) -> bytes:
-        return archive(self.files)
-
-
-def launch(
-    spec: ClusterSpec,
-    member: Member,
-    endpoint: Endpoint,
-    *,
-    cluster_id: str,
-    identity: Identity | None = None,
-    boot: Boot = "fast",
-    checkpoint: bytes | None = None,
-) -> Launch:
-    """The files and the environment with which a member starts.
-
-    cluster_id  KRaft's cluster id
-    identity    key and certificate for TLS
-    boot        how it starts, see start.sh
-    checkpoint  the file that StorageTool would write, see `properties.Checkpoint`; with None StorageTool runs
-    """
-    logging = spec.release.log_file
-    files = {f"/k/{logging}": (compose_dir() / "image" / logging).read_bytes()}
-    environment = {
-        "BOOT": boot,
-        "ROLE": member.role,
-        "NODE": str(member.id),
-        "LOGGING": f"{spec.release.log_flag}/k/{logging}",
-    }
-    if member.role == "zookeeper":
-        return Launch(environment, {**files, "/k/zoo.cfg": zoo_cfg(spec).encode()})
-    heap = spec.heap_mb if member.is_broker else min(CONTROLLER_HEAP_MB, spec.heap_mb)
-    environment |= {"HEAP": str(heap), "HEAP_MIN": str(min(256, heap))}
-    if spec.disk_mb is not None:
-        environment["DURABLE"] = "yes"
-    if spec.kraft:
-        environment["CLUSTER_ID"] = cluster_id
-        environment["FORMAT"] = " ".join(format_arguments(spec))
-        if checkpoint is not None:
-            files["/k/format/bootstrap.checkpoint"] = checkpoint
-            files["/k/format/meta.properties"] = meta_properties(member.id, cluster_id).encode()
-    properties = server_properties(spec, member, endpoint, identity=identity)
-    return Launch(environment, {**files, "/k/server.properties": properties.encode()})
-
-
-def format_arguments(spec: ClusterSpec) -> list[str]:
-    """Arguments of StorageTool's format besides cluster id and configuration."""
-    return [*spec.release.format_arguments(spec.features), *security.format_arguments(spec.mechanism)]
 
 
 HOLD = 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done'

@@ -29,9 +29,9 @@ import psutil
 from docker.errors import APIError, DockerException, NotFound
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from nemesis.tasks import in_thread
+from nemesis.tasks import in_thread, run_with_deadline
 from pytest_kafkacheck.cluster.docker import loop_devices
-from pytest_kafkacheck.cluster.docker.engine import is_local, run_with_deadline
+from pytest_kafkacheck.cluster.docker.engine import is_local
 from pytest_kafkacheck.cluster.docker.podman import DEPENDENTS
 from pytest_kafkacheck.errors import InfrastructureError
 

@@ -14,7 +14,9 @@ from contextlib import suppress
 from docker.errors import APIError
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.health import (
+from pytest_kafkacheck.cluster.docker.node import DockerNode
+from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
+from pytest_kafkacheck.cluster.nodes.health import (
     end_network_faults,
     leftovers,
     lift_limits,
@@ -22,8 +24,6 @@ from pytest_kafkacheck.cluster.docker.health import (
     restore_settings,
     wrong_clock,
 )
-from pytest_kafkacheck.cluster.docker.node import DockerNode
-from pytest_kafkacheck.cluster.kafka.waiting import wait_settled
 from pytest_kafkacheck.errors import InfrastructureError
 
 log = logging.getLogger(__name__)

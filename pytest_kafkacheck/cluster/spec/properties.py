@@ -192,10 +192,17 @@ CHECKPOINT = "/k/data/bootstrap.checkpoint"
 """The path to which StorageTool writes it."""
 
 
+def new_id() -> str:
+    """Of a cluster or a directory.
+
+    Kafka accepts any 22 characters of this alphabet, but its tools take a leading dash for an option.
+    """
+    return secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
+
+
 def meta_properties(node: int, cluster_id: str) -> str:
     """The content of meta.properties for a node's new and empty directory."""
-    directory = secrets.token_urlsafe(16).replace("-", "a").replace("_", "b")
-    return f"version=1\ncluster.id={cluster_id}\ndirectory.id={directory}\nnode.id={node}\n"
+    return f"version=1\ncluster.id={cluster_id}\ndirectory.id={new_id()}\nnode.id={node}\n"
 
 
 class Checkpoint:

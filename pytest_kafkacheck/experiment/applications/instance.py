@@ -18,7 +18,6 @@ from docker.errors import APIError
 from nemesis.effects.nft import chain, hits, listing, rules, table
 from nemesis.tasks import wait_until
 from pytest_kafkacheck.cluster.docker import containers
-from pytest_kafkacheck.cluster.docker.agent import Agent
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.applications.plan import ApplicationPlan
 from pytest_kafkacheck.experiment.clients import WorkerClients
@@ -59,7 +58,7 @@ class AppContainer:
         self.name, self.pod = name, pod
         self._table = f"kafkacheck_app_{instance}"
         self._api = client.api
-        self._agent = Agent(client, pod=pod)
+        self._agent = containers.agent_in(client.api, pod)
         self._brokers = brokers
         self._cut: tuple[Broker, ...] = ()
         self._standstill = Standstill(self._bring)

@@ -10,6 +10,7 @@ from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.attach import LIMIT, attached, refuse_changes
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import KafkacheckError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
@@ -77,7 +78,7 @@ class AttachedClusters:
                 if self._opened is not None:
                     self._opened.end_agents()
 
-    def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:  # noqa: ARG002 - any spec will do
+    def can_reuse(self, cluster: AnyCluster, spec: ClusterSpec) -> bool:  # noqa: ARG002 - any spec will do
         return cluster.healthy()
 
     @contextmanager
@@ -111,5 +112,5 @@ class AttachedClusters:
             finally:
                 self._opened = None
 
-    def clean_up(self, cluster: DockerCluster) -> None:
+    def clean_up(self, cluster: AnyCluster) -> None:
         reaper.remove_unless_kept(self._engine.client, cluster.run)

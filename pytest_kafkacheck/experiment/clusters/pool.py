@@ -13,6 +13,7 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.reattach import connection_info
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.termination import interrupts_before_errors, terminated_like_interrupted
@@ -38,7 +39,7 @@ class ClusterPool:
         """Whether a test has failed on the open cluster; set from outside."""
         self._source = source
         self._keeper = Keeper(keep)
-        self._cluster: DockerCluster | None = None
+        self._cluster: AnyCluster | None = None
         self._use: _Use | None = None
         self._open = ExitStack()
         self._termination = ExitStack()
@@ -49,7 +50,7 @@ class ClusterPool:
         return self._keeper.text
 
     @contextmanager
-    def cluster(self, spec: ClusterSpec, *, logs: Path, alone: bool = False) -> Iterator[DockerCluster]:
+    def cluster(self, spec: ClusterSpec, *, logs: Path, alone: bool = False) -> Iterator[AnyCluster]:
         """A cluster of that spec that serves: the open one where it fits, else another one. It outlives the block.
 
         logs   directory for the nodes' logs should the start fail.
@@ -104,7 +105,7 @@ class ClusterPool:
         finally:
             self._termination.close()
 
-    def _current(self, spec: ClusterSpec, *, logs: Path) -> DockerCluster:
+    def _current(self, spec: ClusterSpec, *, logs: Path) -> AnyCluster:
         self._source.check(spec)
         if self._cluster is not None and self._source.can_reuse(self._cluster, spec):
             return self._cluster
@@ -157,17 +158,17 @@ class ClusterSource(Protocol):
     def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:
         """Wait until this process may use the cluster of that spec: by itself, or together with other processes."""
 
-    def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:
+    def can_reuse(self, cluster: AnyCluster, spec: ClusterSpec) -> bool:
         """Whether the open cluster serves an experiment that asks for `spec`. If so, report that to the user."""
 
-    def open(self, spec: ClusterSpec, *, logs: Path) -> AbstractContextManager[DockerCluster]:
+    def open(self, spec: ClusterSpec, *, logs: Path) -> AbstractContextManager[AnyCluster]:
         """A cluster that serves, for as long as the block lasts. Reports to the user which one it is.
 
         logs  directory for the nodes' logs should a start fail.
         Raises InfrastructureError when there is none.
         """
 
-    def clean_up(self, cluster: DockerCluster) -> None:
+    def clean_up(self, cluster: AnyCluster) -> None:
         """Finish what an interrupted end of the block in `open` may have left. The second layer of clean-up."""
 
 
@@ -198,8 +199,9 @@ class Keeper:
         """Whether to keep a cluster on which a test has failed, or which is the last one of the session."""
         return (has_failed and self._policy != "never") or (is_last and self._policy == "always")
 
-    def keep(self, cluster: DockerCluster, *, has_failed: bool) -> None:
+    def keep(self, cluster: AnyCluster, *, has_failed: bool) -> None:
         """Let a cluster run on. Removes the one that was kept for the failure before."""
+        assert isinstance(cluster, DockerCluster), "no other cluster can be kept"
         started_here = cluster.run not in reaper.kept(cluster.client)
         cluster.keep()
         self._texts[cluster.run] = connection_info(cluster)

@@ -19,6 +19,7 @@ from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.engine import require_memory
 from pytest_kafkacheck.cluster.docker.reattach import connection_info, reattach
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
@@ -60,7 +61,7 @@ class SharedClusters:
                 if self._opened is not None:
                     self._opened.end_agents()
 
-    def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:
+    def can_reuse(self, cluster: AnyCluster, spec: ClusterSpec) -> bool:
         # Another worker may be repairing it.
         with self._session.locked(f"{cluster.run}.start", fcntl.LOCK_SH):
             if cluster.spec != spec or not cluster.healthy():
@@ -98,7 +99,7 @@ class SharedClusters:
             finally:
                 self._opened = None
 
-    def clean_up(self, cluster: DockerCluster) -> None:
+    def clean_up(self, cluster: AnyCluster) -> None:
         """Nothing: other workers still use the cluster."""
 
     def _existing(self, run: str) -> DockerCluster | None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.boot import running
-from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.reattach import take_over
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
@@ -44,14 +44,14 @@ class StartedClusters:
     def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - no others
         return nullcontext()
 
-    def can_reuse(self, cluster: DockerCluster, spec: ClusterSpec) -> bool:
+    def can_reuse(self, cluster: AnyCluster, spec: ClusterSpec) -> bool:
         if self._fresh or cluster.spec != spec or not cluster.healthy():
             return False
         self._say(f"using the running cluster again ({spec.describe()})")
         return True
 
     @contextmanager
-    def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:
+    def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[AnyCluster]:
         client = self._engine.client
         prepare(client, spec, self._say)
         self._say(f"starting {spec.describe()}")
@@ -60,7 +60,7 @@ class StartedClusters:
             self._say(f"every broker took and gave back a record after {time.monotonic() - begun:.1f} s")
             yield cluster
 
-    def clean_up(self, cluster: DockerCluster) -> None:
+    def clean_up(self, cluster: AnyCluster) -> None:
         reaper.remove_unless_kept(self._engine.client, cluster.run)
 
 
@@ -82,7 +82,7 @@ class KeptClusters(StartedClusters):
     """
 
     @contextmanager
-    def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[DockerCluster]:
+    def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[AnyCluster]:
         begun = time.monotonic()
         with take_over(self._engine.client, spec, self._say) as kept:
             if kept is not None:

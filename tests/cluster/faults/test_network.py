@@ -43,9 +43,10 @@ from pytest_kafkacheck import (
     reorder,
     reset,
 )
-from pytest_kafkacheck.cluster.docker import agent, lifecycle
+from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import metadata_views
+from pytest_kafkacheck.cluster.nodes import agent
 from pytest_kafkacheck.errors import CapabilityError
 from pytest_kafkacheck.setup.capabilities import require_capabilities
 from tests.support.fault_run import LIMIT, LONG, Injection, connects, eventually, links, produce, unproved

@@ -120,14 +120,14 @@ class InjectedFault:
 
 @contextmanager
 def beside(cluster: RunningCluster, events: Iterable[Event], *, seed: int) -> Iterator[Beside]:
-    """See `DockerCluster.nemesis`."""
+    """See `KafkaCluster.nemesis`."""
     with _carried_out(cluster, events, seed) as running:
         yield running
 
 
 @contextmanager
 def around(cluster: RunningCluster, event: Event) -> Iterator[InjectedFault]:
-    """See `DockerCluster.fault`."""
+    """See `KafkaCluster.fault`."""
     if not isinstance(event, Event):
         raise UsageError(f"expected one event such as isolate('leader:orders-0'), got {event!r}")
     if event.at or event.after is not None:

@@ -20,16 +20,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from docker.errors import APIError
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from nemesis.tasks import in_thread, side_by_side
-from pytest_kafkacheck.cluster.docker.agent import END_OTHERS, HEAL
-from pytest_kafkacheck.cluster.docker.engine import run_with_deadline
-from pytest_kafkacheck.cluster.docker.node import CLOCK_MARK, DISK_MARK, WRITE_LIMIT_MARK, DockerNode
+from nemesis.tasks import in_thread, run_with_deadline, side_by_side
 from pytest_kafkacheck.cluster.kafka import metadata_views, zookeeper
 from pytest_kafkacheck.cluster.kafka.dynamic import pending_changes, undo
 from pytest_kafkacheck.cluster.kafka.former_values import FormerValues, differences, restore
+from pytest_kafkacheck.cluster.nodes.agent import END_OTHERS, HEAL
+from pytest_kafkacheck.cluster.nodes.node import CLOCK_MARK, DISK_MARK, WRITE_LIMIT_MARK, ClusterNode
 from pytest_kafkacheck.cluster.spec.member import ZOOKEEPER
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -77,7 +75,7 @@ def is_healthy(cluster: ExaminedCluster) -> bool:
     try:
         serving = _all_serve(cluster, set(cluster.brokers))
         found = leftovers(cluster) if serving else []
-    except (OSError, APIError, InfrastructureError) as error:
+    except (OSError, InfrastructureError) as error:
         log.warning("cluster %s is not healthy: %r", cluster.run, error)
         return False
     if found:
@@ -132,7 +130,7 @@ class ExaminedCluster(Protocol):
     def run(self) -> str: ...
 
     @property
-    def nodes(self) -> Mapping[int, DockerNode]: ...
+    def nodes(self) -> Mapping[int, ClusterNode]: ...
 
     @property
     def brokers(self) -> Mapping[int, Address]: ...
@@ -148,7 +146,7 @@ def leftovers(cluster: ExaminedCluster) -> list[str]:
     """A line for each, without those that only a look at processes shows. Its brokers must answer.
 
     On an attached cluster only packet filters and queues are ours: limits and settings may be its owner's.
-    Raises OSError, APIError and InfrastructureError where a look fails.
+    Raises OSError and InfrastructureError where a look fails.
     """
     with ThreadPoolExecutor(max_workers=len(cluster.nodes) + 2) as pool:
         kafka = None if cluster.spec.attached else pool.submit(pending_changes, cluster.brokers)
@@ -158,7 +156,7 @@ def leftovers(cluster: ExaminedCluster) -> list[str]:
     return found + topics.result() + ([] if cluster.spec.attached else _of_members(cluster))
 
 
-def end_network_faults(node: DockerNode) -> None:
+def end_network_faults(node: ClusterNode) -> None:
     """End agents of other sessions and remove their rules. Raises InfrastructureError.
 
     An agent that is busy heals only afterwards, which would undo faults of this session. So this waits for its end.
@@ -166,7 +164,7 @@ def end_network_faults(node: DockerNode) -> None:
     node.look(f"{END_OTHERS}\n{HEAL}\ntrue", timeout=LIMIT)
 
 
-def lift_limits(node: DockerNode) -> None:
+def lift_limits(node: ClusterNode) -> None:
     """Of processor, memory and writes to the disk. Raises InfrastructureError."""
     if node.limits():
         node.limit_cpu(None)
@@ -175,7 +173,7 @@ def lift_limits(node: DockerNode) -> None:
         node.disk.throttle(None)
 
 
-def restore_clock(node: DockerNode) -> bool:
+def restore_clock(node: ClusterNode) -> bool:
     """Make the clock of a node right that runs. Returns whether it was wrong: then the node must be restarted.
 
     Kafka computes from the wall clock when it may connect to a peer again, and a clock that was ahead leaves it
@@ -197,7 +195,7 @@ def restore_settings(cluster: ExaminedCluster) -> None:
         restore(cluster.brokers, cluster.former_values)
 
 
-def of_node(cluster: ExaminedCluster, node: DockerNode) -> list[str]:
+def of_node(cluster: ExaminedCluster, node: ClusterNode) -> list[str]:
     """What faults have left at one node. Whether Kafka answers does not matter."""
     lines = node.look(LOOK)[1].splitlines()
     if not cluster.spec.attached:
@@ -213,7 +211,7 @@ def of_node(cluster: ExaminedCluster, node: DockerNode) -> list[str]:
     return [f"{node.host}: {line}" for line in lines]
 
 
-def wrong_clock(node: DockerNode) -> str | None:
+def wrong_clock(node: ClusterNode) -> str | None:
     """How far its clock is off; None for a right one, and for a node that does not run.
 
     Takes a container. Raises InfrastructureError where the host does not allow it.
@@ -225,12 +223,12 @@ def wrong_clock(node: DockerNode) -> str | None:
     return None
 
 
-def _limited_writes(node: DockerNode) -> list[str]:
+def _limited_writes(node: ClusterNode) -> list[str]:
     rate = node.disk.throttled()
     return [] if rate is None else [f"what it writes to its disk is limited to {rate} bytes per second"]
 
 
-MARKED: Mapping[str, Callable[[DockerNode], list[str]]] = {
+MARKED: Mapping[str, Callable[[ClusterNode], list[str]]] = {
     CLOCK_MARK: lambda node: [] if (text := wrong_clock(node)) is None else [text],
     DISK_MARK: lambda node: node.disk.remains(),
     WRITE_LIMIT_MARK: _limited_writes,
@@ -263,10 +261,10 @@ def save_logs(cluster: ExaminedCluster, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         side_by_side(in_thread, [partial(save_one, node) for node in cluster.nodes.values()], "node-logs")
 
-    def save_one(node: DockerNode) -> None:
+    def save_one(node: ClusterNode) -> None:
         try:
             (directory / f"{node.member.host}.log").write_bytes(node.logs())
-        except (APIError, OSError) as error:
+        except OSError as error:
             log.warning("log of %s not saved: %s", node.member.host, error)
 
     try:

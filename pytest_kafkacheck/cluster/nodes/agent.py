@@ -5,8 +5,8 @@ cluster, which may be the user's own (`--kafkacheck-attach`). Jepsen heals in a 
 repair the rest; Chaos Mesh leaves it to a daemon on every host. Here nothing is installed on hosts, so the fault
 itself depends on its test being alive, in three layers:
 
-1. The agent reads its commands from the exec session's standard input. When pytest is killed, the engine closes the
-   stream; the agent reads end of file, removes all rules, and exits.
+1. The agent reads its commands from standard input. When pytest is killed, the kernel, or the engine between them,
+   closes the stream; the agent reads end of file, removes all rules, and exits.
 2. pytest sends a heartbeat every `HEARTBEAT` seconds. When pytest is frozen, or cannot reach the engine, the stream
    stays open but silent. After `TTL` seconds without a line the agent removes all rules, and goes on reading.
 3. Each heartbeat also renews the lease of the rules in the kernel (`nemesis.effects.nft`). When the agent
@@ -29,13 +29,11 @@ The agent is a process in the node's pod and not the pod's main process, so that
 from __future__ import annotations
 
 import base64
-import socket
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from docker.errors import APIError
+from typing import Protocol
 
 from nemesis.effects.nft import RENEW
 from nemesis.effects.shaping import HANDLE
@@ -46,6 +44,9 @@ TTL = 15
 
 HEARTBEAT = 4.0
 """Seconds between heartbeats: the agent heals when more than three in a row are missing."""
+
+START_LIMIT = 20.0
+"""Seconds for an agent to start."""
 
 HEAL = f"""
 nft list tables inet 2>/dev/null | while read -r _ _ table; do
@@ -74,17 +75,33 @@ done
 SCRIPT = f"heal() {{ {HEAL} }}\n{Path(__file__).with_name('agent.sh').read_text()}"
 
 
+class Channel(Protocol):
+    """Standard input and output of a command that runs in a pod, as a socket has them."""
+
+    def settimeout(self, value: float | None, /) -> None: ...
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+    def recv(self, size: int, /) -> bytes:
+        """Output, when there is some; nothing at its end."""
+
+    def close(self) -> None:
+        """The command reads end of file."""
+
+
+Open = Callable[[Sequence[str], Mapping[str, str]], Channel]
+"""Starts a command, with these variables of the environment, in a pod. Raises OSError."""
+
+
 class Agent:
     """Drives the shell in one pod. The shell starts with the first command, because most clusters never need one."""
 
-    def __init__(self, client: Any, *, pod: str) -> None:
-        """`pod`: id of the container whose network namespace is changed; it must have NET_ADMIN and nft."""
-        self.pod = pod
-        self._api = client.api
+    def __init__(self, start: Open, *, pod: str) -> None:
+        """`start`: starts a command in the pod, which must have NET_ADMIN and nft. `pod`: its name, for messages."""
+        self._pod = pod
+        self._open = start
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
-        self._stream: Any = None
-        self._frames = b""
+        self._channel: Channel | None = None
         self._lines = b""
         self._number = 0
         self._closed = threading.Event()
@@ -94,22 +111,22 @@ class Agent:
         encoded = base64.b64encode(command.encode()).decode()
         with self._lock:
             try:
-                connection = self._socket or self._start()
+                channel = self._channel or self._start()
                 self._number += 1
                 number = str(self._number)
-                connection.settimeout(timeout + 10)
-                connection.sendall(f"{number} {timeout:.1f} {encoded}\n".encode())
+                channel.settimeout(timeout + 10)
+                channel.sendall(f"{number} {timeout:.1f} {encoded}\n".encode())
                 while True:
-                    answer, status, *output = self._line(connection).split(" ")
+                    answer, status, *output = self._line(channel, timeout + 10).split(" ")
                     if answer == number:
                         return int(status), base64.b64decode(output[0] if output else "").decode(
                             errors="replace"
                         )
-            except (OSError, APIError) as error:
+            except OSError as error:
                 # The next command starts a new agent. The old one heals, and the verification of faults notices that.
                 self._disconnect()
                 raise InfrastructureError(
-                    f"The agent in {self.pod[:12]} did not answer {command!r} within {timeout + 10} s: {error!r}"
+                    f"The agent in {self._pod} did not answer {command!r} within {timeout + 10} s: {error!r}"
                 ) from error
 
     def close(self) -> None:
@@ -124,33 +141,28 @@ class Agent:
         It may still heal when this returns: `END_OTHERS` waits for that.
         """
         with self._lock:
-            ran = self._socket is not None
+            ran = self._channel is not None
             self._disconnect()
             return ran
 
-    def _start(self) -> socket.socket:
+    def _start(self) -> Channel:
         if self._closed.is_set():
             raise ConnectionResetError("the agent was closed")
-        shell = self._api.exec_create(
-            self.pod, ["bash", "-c", SCRIPT, NAME], stdin=True, environment={"TTL": str(TTL)}
-        )["Id"]
-        self._stream = self._api.exec_start(shell, socket=True)
-        connection: socket.socket = getattr(self._stream, "_sock", self._stream)
-        self._socket, self._frames, self._lines = connection, b"", b""
-        connection.settimeout(20)
+        channel = self._channel = self._open(["bash", "--norc", "-c", SCRIPT, NAME], {"TTL": str(TTL)})
+        self._lines = b""
+        channel.settimeout(START_LIMIT)
         # The agent prints only answers. Output that it printed before the first command could arrive together with
-        # the engine's answer to the call above, and docker-py would throw it away with its read buffer.
-        connection.sendall(f"0 10 {base64.b64encode(b'true').decode()}\n".encode())
-        if (answer := self._line(connection).strip()) != "0 0":
+        # the engine's answer to the start, and docker-py would throw it away with its read buffer.
+        channel.sendall(f"0 10 {base64.b64encode(b'true').decode()}\n".encode())
+        if (answer := self._line(channel, START_LIMIT).strip()) != "0 0":
             raise ConnectionResetError(f"the agent did not start, it answered {answer!r}")
         threading.Thread(target=self._send_heartbeats, name="kafkacheck-agent-heartbeat", daemon=True).start()
-        return connection
+        return channel
 
     def _disconnect(self) -> None:
-        if self._socket is not None:
-            self._stream.close()
-            self._socket.close()
-        self._socket = self._stream = None
+        if self._channel is not None:
+            self._channel.close()
+        self._channel = None
 
     def _send_heartbeats(self) -> None:
         while not self._closed.wait(HEARTBEAT):
@@ -159,21 +171,14 @@ class Agent:
             except (InfrastructureError, ValueError):
                 return  # the next command reports the failure
 
-    def _line(self, connection: socket.socket) -> str:
-        """The next line of output. The stream consists of frames: 1 byte stream number, 3 unused, 4 length, data."""
-        deadline = time.monotonic() + (connection.gettimeout() or 20)
+    def _line(self, channel: Channel, limit: float) -> str:
+        """The next line of output, within that many seconds."""
+        deadline = time.monotonic() + limit
         while b"\n" not in self._lines:
-            while len(self._frames) < 8 or len(self._frames) < 8 + (
-                size := int.from_bytes(self._frames[4:8], "big")
-            ):
-                if time.monotonic() > deadline:
-                    raise TimeoutError("no complete line")
-                data = connection.recv(1 << 16)
-                if not data:
-                    raise ConnectionResetError("the agent's stream ended")
-                self._frames += data
-            size = int.from_bytes(self._frames[4:8], "big")
-            self._lines += self._frames[8 : 8 + size]
-            self._frames = self._frames[8 + size :]
+            if time.monotonic() > deadline:
+                raise TimeoutError("no complete line")
+            if not (data := channel.recv(1 << 16)):
+                raise ConnectionResetError("the agent's stream ended")
+            self._lines += data
         line, _, self._lines = self._lines.partition(b"\n")
         return line.decode()
