@@ -7,6 +7,7 @@ Plain and fast starts take turns, so that both see the same load of the machine.
   limit   fast / (CPU seconds of the nodes until then / cores): 1 is the best that the machine can do; at most 1.6
 The parts of the fast start: containers (until the last process runs), JVM (until the last node logs that it has
 started), readiness (until every broker is registered, and has stored and returned a record).
+KRaft clusters are started as plain processes as well, in the same turns: the last two columns.
 
 It needs the images of `kafkacheck setup --kafka 4.1.1 3.9.2`, or of the shapes that --shape selects.
 """
@@ -34,9 +35,11 @@ from benchmarks.prerequisites import require_images
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.images import image_for
-from pytest_kafkacheck.cluster.docker.plan import Boot
+from pytest_kafkacheck.cluster.nodes.launch import Boot
+from pytest_kafkacheck.cluster.processes import boot as processes
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
+from pytest_kafkacheck.setup.processes import ensure_kafka_files
 
 SHAPES = {
     "combined-3": ClusterSpec(),
@@ -96,11 +99,23 @@ def _last_start_logged(cluster: DockerCluster) -> float:
     return max(moments)
 
 
+def start_processes(spec: ClusterSpec, kafka: Path) -> float:
+    """Seconds until a cluster without an engine is ready."""
+    with tempfile.TemporaryDirectory() as logs:
+        began = time.monotonic()
+        with processes.running(spec, run="bench", logs=Path(logs), kafka=kafka):
+            return time.monotonic() - began
+
+
 def measure(client: Any, spec: ClusterSpec, rounds: int) -> dict[str, Any]:
+    kafka = ensure_kafka_files(spec.version, print) if spec.kraft and os.geteuid() == 0 else None
+    without: list[float] = []
     found: dict[Boot, list[Start]] = {"plain": [], "fast": []}
     for _ in range(rounds):
         for boot, starts in found.items():
             starts.append(start(client, spec, boot))
+        if kafka is not None:
+            without.append(start_processes(spec, kafka))
     plain, fast = (
         Start(
             *(
@@ -116,7 +131,9 @@ def measure(client: Any, spec: ClusterSpec, rounds: int) -> dict[str, Any]:
         "fast": asdict(fast),
         "ratio": fast.ready / plain.ready,
         "limit": fast.ready / (fast.cpu / cores),
-        "spread": {boot: [round(each.ready, 2) for each in starts] for boot, starts in found.items()},
+        "processes": statistics.median(without) if without else None,
+        "spread": {boot: [round(each.ready, 2) for each in starts] for boot, starts in found.items()}
+        | {"processes": [round(each, 2) for each in without]},
     }
 
 
@@ -138,7 +155,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(results, indent=2))
         return
-    columns = ("containers", "JVM", "readiness", "CPU s plain", "CPU s fast")
+    columns = ("containers", "JVM", "readiness", "CPU s plain", "CPU s fast", "processes s", "/ fast")
     table = Table("cluster", "plain s", "fast s", f"ratio ≤ {RATIO}", f"limit ≤ {LIMIT}", *columns, box=None)
     for shape, each in results.items():
         plain, fast = each["plain"], each["fast"]
@@ -148,6 +165,7 @@ def main() -> None:
                 plain["ready"], fast["ready"], each["ratio"], each["limit"], fast["containers"], fast["jvm"],
                 fast["readiness"], plain["cpu"], fast["cpu"],
             )),
+            *(f"{value:.2f}" for value in (each["processes"], (each["processes"] or 0) / fast["ready"]) if value),
         )  # fmt: skip
     Console(width=140).print(table)
 

@@ -19,8 +19,9 @@ from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.disk_space import full_disk_said, require_space
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.applications.containers import check_containers, needed_of_engine
-from pytest_kafkacheck.experiment.clusters.choose import choose_source
+from pytest_kafkacheck.experiment.clusters.choose import Engine, choose_source
 from pytest_kafkacheck.experiment.clusters.pool import ClusterPool, EngineConnection, Keep
+from pytest_kafkacheck.experiment.clusters.processes import NoEngine
 from pytest_kafkacheck.experiment.clusters.shared import SharedSession
 from pytest_kafkacheck.experiment.execution import execute
 from pytest_kafkacheck.experiment.experiment import Experiment, require_experiment
@@ -32,7 +33,6 @@ from pytest_kafkacheck.experiment.stored_runs import StoredRun
 from pytest_kafkacheck.experiment.validation import unused_duration
 from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.run import Run
-from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.setup.client_cuts import require_client_cuts
 from pytest_kafkacheck.setup.java_clients import provide
 from pytest_kafkacheck.spark import Spark
@@ -66,6 +66,8 @@ class Harness:
     attach_wait  seconds for each wait when attaching begins and ends; default: 30.
     shared      share clusters with the other workers of an xdist session. Does not go with fresh and reuse. The
                 session's controller keeps or removes the clusters.
+    engine      ``processes``: nodes are processes of this machine in network namespaces, which needs root and no
+                Docker. It has fewer faults, and no kept, shared or attached clusters.
     master      Spark's master URL.
     spark_conf  settings of Spark.
     plain_spark  use Spark only through its public interface: the same verdicts, more slowly.
@@ -91,13 +93,14 @@ class Harness:
         attach_map: Mapping[int, Address] | None = None,
         attach_wait: float | None = None,
         shared: SharedSession | None = None,
+        engine: Engine = "docker",
         master: str = "local[*]",
         spark_conf: Mapping[str, str] | None = None,
         plain_spark: bool = False,
     ) -> None:
         self._directory = directory
         self._say, self._show = say, show
-        self._engine = EngineConnection()
+        self._engine = NoEngine() if engine == "processes" else EngineConnection()
         self._source = choose_source(
             self._engine,
             say,
@@ -108,6 +111,7 @@ class Harness:
             addresses=attach_map,
             wait=attach_wait,
             shared=shared,
+            without_engine=engine == "processes",
         )
         self._pool = ClusterPool(self._source, keep=keep)
         self._spark = Spark(master=master, conf=spark_conf, plain=plain_spark)
@@ -284,7 +288,7 @@ class Harness:
     def require_faults(self, faults: Collection[str]) -> None:
         """Raise CapabilityError for faults, by name, that this host cannot do."""
         if unknown := set(faults) - self._possible:
-            require_capabilities(self._engine.client, sorted(unknown))
+            self._engine.require_faults(sorted(unknown))
             self._possible |= unknown
 
     def drop_cluster(self) -> None:

@@ -15,6 +15,7 @@ from docker.errors import APIError, DockerException
 from pytest_kafkacheck.cluster.docker import images
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.images import FOLDER, archived_image, archived_name
+from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.release import release_of
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
@@ -80,14 +81,19 @@ def _training_specs(version: str, image: str) -> list[ClusterSpec]:
 
 def _train(client: Any, spec: ClusterSpec) -> dict[str, bytes]:
     """Archives by name, from a cluster that wrote and read a record."""
-    archives: dict[str, bytes] = {}
     with (
         tempfile.TemporaryDirectory(prefix="kafkacheck-") as logs,
         running(client, spec, run=f"train-{secrets.token_hex(4)}", logs=Path(logs), boot="train") as cluster,
     ):
-        for node in sorted(cluster.nodes.values(), key=lambda node: node.id):
-            # The JVM writes the archive when it ends.
-            node.stop()
-            name = ARCHIVES[node.member.role]
-            archives[name] = node.get(f"{FOLDER}/{name}.jsa")
+        return archives_of(cluster)
+
+
+def archives_of(cluster: AnyCluster) -> dict[str, bytes]:
+    """Archives by name, of a cluster that was started with boot="train". Stops its nodes."""
+    archives: dict[str, bytes] = {}
+    for node in sorted(cluster.nodes.values(), key=lambda node: node.id):
+        # The JVM writes the archive when it ends.
+        node.stop()
+        name = ARCHIVES[node.member.role]
+        archives[name] = node.get(f"{FOLDER}/{name}.jsa")
     return archives

@@ -66,7 +66,7 @@ def prepare(client: Any, spec: ClusterSpec, say: Say) -> None:
     elif spec.image is not None or os.environ.get(BUILD) == "no":
         for needed in (image, agent_image()):
             require_image(client, needed)
-    with _building(spec.version, say):
+    with building(spec.version, say):
         if spec.image is None:
             ensure_images(client, spec.version, say)
         else:
@@ -78,7 +78,7 @@ _said: set[str] = set()
 
 
 @contextlib.contextmanager
-def _building(version: str, say: Say) -> Iterator[None]:
+def building(version: str, say: Say) -> Iterator[None]:
     """No other process of this user builds an image of the release meanwhile. The lock ends with its process."""
     with contextlib.ExitStack() as stack:
         # Without a folder of its own, a user may build an image twice, which does no harm.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from pytest_kafkacheck.cluster.docker.reattach import connection_info
 from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
+from pytest_kafkacheck.setup.capabilities import require_capabilities
 from pytest_kafkacheck.termination import interrupts_before_errors, terminated_like_interrupted
 
 
@@ -225,6 +226,10 @@ class EngineConnection:
         if self._client is None:
             self._client = connect()
         return self._client
+
+    def require_faults(self, faults: Collection[str]) -> None:
+        """Raise CapabilityError for faults, by name, that the engine's host cannot do."""
+        require_capabilities(self.client, faults)
 
     def close(self) -> None:
         """Disconnect. May be called again; `client` then connects anew."""
