@@ -48,6 +48,7 @@ def processes(kafka: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield cluster
 
 
+@pytest.mark.nightly
 def test_an_isolated_leader_loses_writes_with_one_acknowledgement_and_none_with_all(tmp_path: Path) -> None:
     losing, keeping = experiments()
     with Harness(tmp_path, say=print, engine="processes") as harness:

@@ -105,41 +105,24 @@ class Switch(Holder):
 
     def join(self, pod: Pod, *, number: int, mac: str) -> None:
         """Connect a pod by an interface eth0. Raises InfrastructureError."""
-        port = f"port{number}"
         run(
-            ["ip", "link", "add", "eth0", "netns", str(pod.first), "address", mac, "type", "veth",
-             "peer", "name", port, "netns", str(self.pid)]
-        )  # fmt: skip
-        inside = ["nsenter", "--net", "--target"]
-        run([*inside, str(self.pid), "ip", "link", "set", port, "master", "bridge", "up"])
-        batch = f"link set lo up\naddress add {self.address(number)}/24 dev eth0\nlink set eth0 up\n"
-        run([*inside, str(pod.first), "ip", "-batch", "-"], text=batch)
+            f"ip link add eth0 netns {pod.first} address {mac} type veth peer name port{number} netns {self.pid}\n"
+            f"nsenter --net --target {self.pid} ip link set port{number} master bridge up\n"
+            f"nsenter --net --target {pod.first} ip -batch - <<END\n"
+            f"link set lo up\naddress add {self.address(number)}/24 dev eth0\nlink set eth0 up\nEND\n"
+        )
 
     def _join_this_machine(self) -> str:
         """Connect the bridge to this machine by an interface whose name reserves a network. Returns that."""
         for number in random.sample(range(NETWORKS), NETWORKS):
             name, network = f"kafkacheck{number}", f"198.{18 + number // 256}.{number % 256}"
             link = ["ip", "link", "add", name, "type", "veth", "peer", "name", "host", "netns", str(self.pid)]
-            if subprocess.run(link, capture_output=True, text=True).returncode == 0:
+            if subprocess.run(link, capture_output=True).returncode == 0:
                 break
-        else:
-            run(link)  # raises, with the reason
         run(
-            [
-                "nsenter",
-                "--net",
-                "--target",
-                str(self.pid),
-                "ip",
-                "link",
-                "set",
-                "host",
-                "master",
-                "bridge",
-                "up",
-            ]
+            f"nsenter --net --target {self.pid} ip link set host master bridge up\n"
+            f"ip address add {network}.1/24 dev {name}\nip link set {name} up\n"
         )
-        run(["ip", "-batch", "-"], text=f"address add {network}.1/24 dev {name}\nlink set {name} up\n")
         return network
 
 
@@ -213,10 +196,10 @@ class Pod(Holder):
         return ours
 
 
-def run(command: Sequence[str], *, text: str | None = None) -> None:
-    """Raises InfrastructureError when it fails. text: its standard input."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True)
+def run(script: str) -> None:
+    """Run a shell script on this machine. Raises InfrastructureError when one of its commands fails."""
+    done = subprocess.run(["sh", "-e", "-c", script], capture_output=True, text=True)
     if done.returncode:
         raise InfrastructureError(
-            f"`{' '.join(command)}` ended with status {done.returncode}: {done.stderr.strip()}"
+            f"the network of a cluster could not be made: {done.stderr.strip()}\n{script}"
         )
