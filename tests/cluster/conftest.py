@@ -17,8 +17,9 @@ from pytest_kafkacheck.cluster.docker.engine import connect
 from pytest_kafkacheck.cluster.docker.images import image_for
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.harness import Harness
+from pytest_kafkacheck.setup.capabilities import missing_capabilities
 from pytest_kafkacheck.setup.class_archives import ensure_class_archives
-from tests.support.real_cluster import own
+from tests.support.real_cluster import DISK_MB, backing_files, objects, own
 from tests.support.round_trip import through_lines
 
 
@@ -35,6 +36,29 @@ def cluster(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
     spec = ClusterSpec()
     ensure_class_archives(engine, spec.version, image_for(spec.version, engine), print)
     with running(engine, spec, run=own("tests"), logs=logs) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def disks(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
+    """Three brokers with disks of their own. Each test leaves it settled."""
+    if (why := missing_capabilities(engine, ["disks"])["disks"]) is not None:
+        pytest.skip(f"no disks of their own on this engine: {why}")
+    run = own("disks")
+    with running(
+        engine, ClusterSpec(disk_mb=DISK_MB), run=run, logs=tmp_path_factory.mktemp("disks")
+    ) as cluster:
+        assert len(backing_files(engine, run)) == 3
+        yield cluster
+    assert objects(engine, run) == []
+    assert backing_files(engine, run) == []
+
+
+@pytest.fixture(scope="session")
+def secured(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
+    """Two brokers and a controller with TLS, SCRAM and disks of their own."""
+    spec = ClusterSpec(brokers=2, controllers=1, security="SASL_SSL", disk_mb=DISK_MB)
+    with running(engine, spec, run=own("secured"), logs=tmp_path_factory.mktemp("secured")) as cluster:
         yield cluster
 
 

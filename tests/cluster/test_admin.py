@@ -49,7 +49,7 @@ def starts(run: Run) -> dict[tuple[str, int], int]:
 
 
 def test_topics_that_change_are_known_to_every_broker(kafkacheck: Callable[[Experiment], Run]) -> None:
-    run = kafkacheck(Experiment(workload=Admin(topic_config=SAFE), duration=8))
+    run = kafkacheck(Experiment(workload=Admin(topic_config=SAFE), duration=6))
     run.assert_valid()
     acknowledged = Counter(row["value"]["change"] for row in operations(run, "alter") if row["type"] == "ok")
     assert set(acknowledged) == CHANGES, acknowledged

@@ -15,7 +15,7 @@ from pytest_kafkacheck import Pipeline, kill, pause
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300), pytest.mark.nightly]
 
 APPLICATIONS = Path(__file__).parents[2] / "examples" / "applications"
 
@@ -53,7 +53,6 @@ def test_positions_ahead_of_outputs_are_outputs_that_get_lost(kafkacheck: Execut
     assert count(run, "missing-output") >= found["met"]["count"] > 0
 
 
-@pytest.mark.nightly
 def test_outputs_without_their_commit_are_written_twice(kafkacheck: Execute) -> None:
     faults = [kill("app:0", after="uncommitted-output:app:0 within 90", lasting=0.5)] * 3
     workload = pipeline("copier.py", guarantee="exactly-once")
@@ -65,7 +64,6 @@ def test_outputs_without_their_commit_are_written_twice(kafkacheck: Execute) -> 
     assert count(run, "duplicate-output") >= max(each["count"] for each in met)
 
 
-@pytest.mark.nightly
 def test_transactions_are_met_while_they_are_open(kafkacheck: Execute) -> None:
     pytest.importorskip("confluent_kafka")
     faults = [kill("app:0", after="open-transaction:app:0 within 90", lasting=0.5)] * 3
@@ -75,7 +73,6 @@ def test_transactions_are_met_while_they_are_open(kafkacheck: Execute) -> None:
     assert all(each["met"]["frozen"] for each in evidence(run))
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("application", "moment"),
     [
@@ -94,7 +91,6 @@ def test_moments_that_an_application_never_has(kafkacheck: Execute, application:
     assert found["trigger"] == f"{moment}:app:0 did not come within 20 s"
 
 
-@pytest.mark.nightly
 def test_a_rebalance_is_met_as_it_begins(kafkacheck: Execute) -> None:
     faults = [
         pause("app:0", after="revocation:app:0 within 90", lasting=1),

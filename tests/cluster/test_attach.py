@@ -24,7 +24,7 @@ from tests.support.real_cluster import wait_until
 from workloads.clients.connection import Address
 from workloads.reference import Reference
 
-pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE]
+pytestmark = [pytest.mark.cluster, NEEDS_COMPOSE, pytest.mark.nightly]
 
 CUT = "nft 'table inet kafkacheck { chain in { type filter hook input priority -300; tcp dport 1 drop; }; }'"
 RULES = "nft list ruleset"
@@ -57,7 +57,6 @@ def ready(engine: Any, what: str, *, nodes: int = 3) -> None:
     wait_until(answers, limit=90)
 
 
-@pytest.mark.nightly
 def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> None:
     """Must be the first test in this file, because all exported clusters have the same ports."""
     ready(engine, f"compose:{separate}", nodes=6)
@@ -70,7 +69,6 @@ def test_separate_controllers_are_found_by_name(engine: Any, separate: str) -> N
         wait_until(lambda: cluster.controller() not in (None, controller))
 
 
-@pytest.mark.nightly
 def test_faults_work_and_no_sidecar_is_left(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     with attached(engine, f"compose:{project}") as cluster:
@@ -100,7 +98,6 @@ def test_faults_work_and_no_sidecar_is_left(engine: Any, project: str) -> None:
         assert again.healthy(), "what was frozen runs, what was killed is started"
 
 
-@pytest.mark.nightly
 def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str) -> None:
     ready(engine, f"compose:{project}")
     engine.api.kill(f"{project}_kafka3_1")
@@ -110,7 +107,6 @@ def test_a_broker_that_is_still_starting_is_waited_for(engine: Any, project: str
         assert sorted(cluster.brokers) == [1, 2, 3]
 
 
-@pytest.mark.nightly
 @pytest.mark.spark
 def test_the_demo_finds_the_same_losses_in_a_compose_project(
     engine: Any, project: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -154,7 +150,6 @@ def test_containers_without_a_cluster_are_refused_with_what_was_tried(engine: An
             pass
 
 
-@pytest.mark.nightly
 def test_containers_started_by_a_plain_script(engine: Any) -> None:
     """One broker started by `docker run`, without its own network and without any label of kafkacheck."""
     name, port = f"kctest-{uuid.uuid4().hex[:8]}", 19192

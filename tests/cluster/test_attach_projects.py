@@ -195,6 +195,7 @@ def test_a_second_session_is_refused_in_one_sentence(engine: Any, shop: str, tmp
     assert len(second.stdout.splitlines()) < 10, second.stdout
 
 
+@pytest.mark.nightly
 def test_a_map_names_addresses_that_brokers_do_not_advertise(
     engine: Any, shop: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

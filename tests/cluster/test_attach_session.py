@@ -118,11 +118,13 @@ def assert_no_secret(folder: Path) -> None:
         assert PASSWORD.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.nightly
 def test_dns_finds_peers_by_the_names_that_they_have(engine: Any, shop: Foreign) -> None:
     with attached(engine, shop.names, security=shop.security) as cluster, cluster.fault(dns("8")) as fault:
         assert fault.evidence
 
 
+@pytest.mark.nightly
 def test_a_fault_from_the_command_line_leaves_the_containers_as_their_owner_set_them(
     engine: Any, shop: Foreign, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +152,7 @@ def test_a_fault_from_the_command_line_leaves_the_containers_as_their_owner_set_
     assert "the cluster has broker 8 at" in capsys.readouterr().err, "it is one container of two"
 
 
+@pytest.mark.nightly
 def test_the_helper_of_a_clock_has_an_owner(
     engine: Any, shop: Foreign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +168,7 @@ def test_the_helper_of_a_clock_has_an_owner(
     assert [each.keys() >= {reaper.RUN, reaper.OWNER} for each in made] == [True]
 
 
+@pytest.mark.nightly
 def test_a_cluster_whose_settings_cannot_be_read_is_used_with_a_warning(
     engine: Any, shop: Foreign, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -196,6 +200,7 @@ def in_network(engine: Any, container: str, command: str) -> int:
 TBF = "tbf rate 100mbit burst 32kb latency 400ms"
 
 
+@pytest.mark.nightly
 def test_rules_and_queues_that_a_session_and_its_guardian_left_are_removed(
     engine: Any, shop: Foreign
 ) -> None:
@@ -231,6 +236,7 @@ def test_a_clock_that_a_session_and_its_guardian_left_is_made_right(engine: Any,
         assert cluster.healthy()
 
 
+@pytest.mark.nightly
 def test_a_container_that_stands_still_is_named(engine: Any, shop: Foreign) -> None:
     _, billing = shop.names.split(",")
     engine.api.pause(billing)

@@ -45,6 +45,7 @@ def test_nodes_start_with_their_class_archive(cluster: DockerCluster) -> None:
         assert "/k/class-archives/kraft.jsa" in mapped(cluster, node)
 
 
+@pytest.mark.nightly
 def test_storage_formatted_without_a_jvm_is_the_same(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +65,7 @@ def test_storage_formatted_without_a_jvm_is_the_same(
     assert seen[0].get("eligible.leader.replicas.version") is None
 
 
+@pytest.mark.nightly
 def test_a_broken_class_archive_does_not_prevent_a_start(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ def test_sends_to_a_cluster_that_is_gone_are_unknown_and_not_failed(
     assert outcomes[("fail",)] > 0
 
 
+@pytest.mark.nightly
 def test_after_a_fatal_refusal_a_new_producer_goes_on(cluster: DockerCluster, tmp_path: Path) -> None:
     log = AppendLog(
         partitions=1,
@@ -200,6 +201,7 @@ def test_after_a_fatal_refusal_a_new_producer_goes_on(cluster: DockerCluster, tm
     assert {kind for kind, _ in outcomes} <= {"fail", "info"}
 
 
+@pytest.mark.nightly
 def test_a_session_reads_on_when_its_topic_is_created_again(cluster: DockerCluster, tmp_path: Path) -> None:
     """Also where the deleted topic had leader epochs above those of the new one."""
     log = AppendLog(rate=50, partitions=1, producers=1, readers=0)
@@ -224,6 +226,7 @@ def test_a_session_reads_on_when_its_topic_is_created_again(cluster: DockerClust
     experiment.conduct(event)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("policy", ["earliest", pytest.param("latest", marks=pytest.mark.nightly)])
 def test_a_reader_goes_on_when_its_position_is_no_longer_in_the_log(
     cluster: DockerCluster, tmp_path: Path, policy: ResetPolicy

@@ -39,6 +39,7 @@ def test_every_broker_is_listed_and_one_is_the_controller(cluster: DockerCluster
     assert len({node.mac for node in cluster.nodes.values()}) == 3
 
 
+@pytest.mark.nightly
 def test_a_killed_broker_comes_back_at_the_same_address_with_its_data(cluster: DockerCluster) -> None:
     topics.create(cluster.brokers, "kept", partitions=1, replication_factor=3)
     wait_until(lambda: cluster.leader("kept", 0) is not None)
@@ -267,6 +268,7 @@ def test_the_agent_heals_when_its_session_is_gone(engine: Any, pod: str, agent: 
     assert engine.api.inspect_container(pod)["State"]["Running"], "the network outlives the agent"
 
 
+@pytest.mark.nightly
 def test_the_agent_answers_although_the_engine_answers_late(
     cluster: DockerCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

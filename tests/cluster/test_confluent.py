@@ -131,8 +131,10 @@ def test_a_reader_passes_the_markers_of_transactions_and_a_new_owner_fences(
 @pytest.mark.parametrize(
     "settings",
     [
-        {"assignor": "range"},
-        {"assignor": "cooperative-sticky"},
+        *(
+            pytest.param({"assignor": each}, marks=pytest.mark.nightly)
+            for each in ("range", "cooperative-sticky")
+        ),
         {"protocol": "consumer"},
     ],
     ids=lambda settings: "-".join(settings.values()),
@@ -173,6 +175,7 @@ def test_positions_committed_in_a_transaction_are_where_the_next_member_begins(
     second.close()
 
 
+@pytest.mark.nightly
 def test_a_reader_goes_on_after_a_topic_with_higher_epochs_was_created_again(
     cluster: DockerCluster, topic: str
 ) -> None:

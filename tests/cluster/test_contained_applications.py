@@ -35,7 +35,7 @@ from tests.support.compose_project import NEEDS_COMPOSE
 from tests.support.copier_image import COPIER, copier_image
 from tests.support.real_cluster import objects, own, wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300), pytest.mark.nightly]
 
 ARGUMENTS = ["{bootstrap}", "{source}", "{sink}", "{group}", "{client}"]
 
@@ -101,7 +101,6 @@ def test_the_kernel_counts_how_often_a_limit_was_reached(engine: Any) -> None:
         container.remove(force=True)
 
 
-@pytest.mark.nightly
 def test_each_fault_of_an_image(kafkacheck: Execute, engine: Any, image: str) -> None:
     faults = [
         pause("app:1", after="in-flight:app:1", lasting=3),
@@ -120,7 +119,6 @@ def test_each_fault_of_an_image(kafkacheck: Execute, engine: Any, image: str) ->
     assert gone(engine, run)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("way", ["image", pytest.param("compose", marks=NEEDS_COMPOSE)])
 def test_an_application_gets_what_a_secured_cluster_asks_for(
     kafkacheck: Execute, image: str, way: str
@@ -147,7 +145,6 @@ def test_an_application_gets_what_a_secured_cluster_asks_for(
 
 
 @NEEDS_COMPOSE
-@pytest.mark.nightly
 def test_a_service_of_a_compose_file(kafkacheck: Execute, engine: Any, image: str) -> None:
     workload = Pipeline(
         compose=COPIER / "compose.yml",
@@ -167,7 +164,6 @@ def test_a_service_of_a_compose_file(kafkacheck: Execute, engine: Any, image: st
     assert gone(engine, run)
 
 
-@pytest.mark.nightly
 def test_an_image_that_is_not_there(kafkacheck: Execute, engine: Any) -> None:
     def mine() -> list[str]:
         found = engine.api.containers(all=True, filters={"label": reaper.OWNER})
@@ -182,7 +178,6 @@ def test_an_image_that_is_not_there(kafkacheck: Execute, engine: Any) -> None:
     assert mine() == before, "nothing was started"
 
 
-@pytest.mark.nightly
 def test_a_container_that_cannot_start(kafkacheck: Execute, engine: Any, image: str) -> None:
     """The JVM of the image refuses its argument, and ends at once."""
     workload = Pipeline(image=image, command=["-", *ARGUMENTS[:3]], restarts=1, quiet=4.0, settle=12.0)
@@ -203,7 +198,6 @@ def test_it(kafkacheck):
 """
 
 
-@pytest.mark.nightly
 def test_what_a_killed_session_left_is_removed_by_the_next_one(
     engine: Any, image: str, tmp_path: Path
 ) -> None:

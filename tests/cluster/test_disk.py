@@ -17,50 +17,22 @@ from typing import Any
 import pytest
 
 from pytest_kafkacheck.cluster.docker import lifecycle, loop_devices, reaper
-from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.disk import BALLAST
 from pytest_kafkacheck.cluster.kafka import topics
 from pytest_kafkacheck.cluster.nodes.health import LOOK, of_node
 from pytest_kafkacheck.cluster.nodes.node import DISK_MARK, WRITE_LIMIT_MARK
-from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
-from pytest_kafkacheck.setup.capabilities import missing_capabilities
-from tests.support.real_cluster import objects, own, read, round_of, wait_until, write
+from tests.support.real_cluster import DISK_MB, backing_files, objects, own, read, round_of, wait_until, write
 from tests.support.repetitions import repetitions
 
 pytestmark = pytest.mark.cluster
 
-RUN = own("disk")
-MB = 256
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _loop_devices(engine: Any) -> None:
-    if (why := missing_capabilities(engine, ["disks"])["disks"]) is not None:
-        pytest.skip(f"no disks of their own on this engine: {why}")
-
-
-@pytest.fixture(scope="module")
-def owning(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
-    """A cluster that each test leaves settled."""
-    with running(engine, ClusterSpec(disk_mb=MB), run=RUN, logs=tmp_path_factory.mktemp("logs")) as cluster:
-        assert len(backing_files(engine, RUN)) == 3
-        yield cluster
-    assert objects(engine, RUN) == []
-    assert backing_files(engine, RUN) == []
-
 
 @pytest.fixture
-def settled(owning: DockerCluster) -> Iterator[DockerCluster]:
-    yield owning
-    lifecycle.wait_settled(owning)
-
-
-def backing_files(engine: Any, run: str) -> list[str]:
-    """Backing files of the loop devices that a run still has, deleted files included."""
-    with loop_devices.loop_helper(engine.api, [], labels=reaper.labels(own("looking"))) as helper:
-        return [line for line in helper.files() if f"kafkacheck-{run}-" in line]
+def settled(disks: DockerCluster) -> Iterator[DockerCluster]:
+    yield disks
+    lifecycle.wait_settled(disks)
 
 
 def led_by(cluster: DockerCluster, node: int) -> str:
@@ -76,7 +48,7 @@ def test_a_cluster_serves_and_its_data_is_on_the_disks(settled: DockerCluster) -
     round_of(settled)
     disk = settled.nodes[1].disk
     assert disk.own
-    assert 0 < disk.available() < MB << 20
+    assert 0 < disk.available() < DISK_MB << 20
     status, output = disk.run("cat /k/data/meta.properties; ls /k/data; exit 7")
     assert status == 7
     assert "node.id=1" in output
@@ -84,6 +56,7 @@ def test_a_cluster_serves_and_its_data_is_on_the_disks(settled: DockerCluster) -
     assert disk.run("sleep 60", timeout=0.5)[0] == 124
 
 
+@pytest.mark.nightly
 def test_the_data_is_visible_in_every_state_of_the_node(settled: DockerCluster) -> None:
     node = settled.nodes[2]
     node.freeze()
@@ -119,6 +92,7 @@ def test_a_power_loss_destroys_data_that_was_not_durable(settled: DockerCluster)
     assert read(settled, topic) == ["kept by the others"]
 
 
+@pytest.mark.nightly
 def test_a_killed_process_loses_nothing(settled: DockerCluster) -> None:
     node = settled.nodes[3]
     node.disk.run("echo kept > /k/data/kept")
@@ -127,6 +101,7 @@ def test_a_killed_process_loses_nothing(settled: DockerCluster) -> None:
     assert node.disk.run("cat /k/data/kept; rm /k/data/kept") == (0, "kept\n")
 
 
+@pytest.mark.nightly
 def test_a_full_disk_ends_the_broker(settled: DockerCluster) -> None:
     node = settled.nodes[1]
     topic = led_by(settled, 1)
@@ -149,6 +124,7 @@ def test_a_full_disk_ends_the_broker(settled: DockerCluster) -> None:
     assert len(read(settled, topic)) >= 20
 
 
+@pytest.mark.nightly
 def test_a_write_to_a_frozen_disk_waits_until_the_thaw(settled: DockerCluster) -> None:
     node = settled.nodes[1]
     topic = led_by(settled, 1)
@@ -181,6 +157,7 @@ def test_a_write_to_a_frozen_disk_waits_until_the_thaw(settled: DockerCluster) -
     node.disk.run("rm -f /k/data/waits")
 
 
+@pytest.mark.nightly
 def test_a_frozen_disk_thaws_by_itself(settled: DockerCluster) -> None:
     node = settled.nodes[2]
     node.disk.run("true")
@@ -192,6 +169,7 @@ def test_a_frozen_disk_thaws_by_itself(settled: DockerCluster) -> None:
     node.disk.run("rm /k/data/waits")
 
 
+@pytest.mark.nightly
 def test_power_loss_of_a_frozen_disk(settled: DockerCluster) -> None:
     node = settled.nodes[2]
     node.disk.freeze(60)
@@ -201,6 +179,7 @@ def test_power_loss_of_a_frozen_disk(settled: DockerCluster) -> None:
     node.start()
 
 
+@pytest.mark.nightly
 def test_a_disk_that_was_shut_down_fails_until_the_next_start(settled: DockerCluster) -> None:
     node = settled.nodes[2]
     # A running broker would exit when its disk fails, and the mount would go with its container.
@@ -214,18 +193,19 @@ def test_a_disk_that_was_shut_down_fails_until_the_next_start(settled: DockerClu
     assert node.disk.repair()
 
 
+@pytest.mark.nightly
 def test_a_wiped_node_has_a_new_disk_and_the_disk_of_a_removed_node_is_gone(settled: DockerCluster) -> None:
     engine = settled.client
     settled.nodes[2].disk.run("touch /k/data/old")
     lifecycle.wipe(settled, 2)
     assert settled.nodes[2].disk.own
     assert settled.nodes[2].disk.run("ls /k/data/old")[0] != 0
-    assert 0 < settled.nodes[2].disk.available() < MB << 20
+    assert 0 < settled.nodes[2].disk.available() < DISK_MB << 20
     added = lifecycle.add_broker(settled)
     settled.nodes[added].disk.run("true")
-    assert len(backing_files(engine, RUN)) == 4
+    assert len(backing_files(engine, settled.run)) == 4
     lifecycle.remove_broker(settled, added)
-    assert len(backing_files(engine, RUN)) == 3
+    assert len(backing_files(engine, settled.run)) == 3
 
 
 def test_disk_faults_of_a_dead_session_are_repaired(settled: DockerCluster) -> None:
@@ -251,6 +231,7 @@ def test_disk_faults_of_a_dead_session_are_repaired(settled: DockerCluster) -> N
     )
 
 
+@pytest.mark.nightly
 def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a host whose kernel does not add devices by itself."""
     monkeypatch.setattr(
@@ -266,6 +247,7 @@ def test_too_few_loop_devices_are_counted(engine: Any, monkeypatch: pytest.Monke
     assert backing_files(engine, run) == objects(engine, run) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("own_label")
 def test_a_half_made_disk_is_swept(engine: Any) -> None:
     """The session died after it attached the file, before it made the data volume."""
@@ -284,6 +266,7 @@ HOLD = "touch /held; until [ -e /go ]; do sleep 0.05; done"
 WAITS = "until grep -qx flock /proc/[0-9]*/comm; do sleep 0.05; done"
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("own_label")
 def test_a_device_is_not_detached_while_another_helper_looks_for_devices(engine: Any) -> None:
     """It could be that of another cluster by then: its number is all that the one who detaches it knows."""
@@ -339,6 +322,7 @@ with running(connect(), ClusterSpec(brokers=1, disk_mb=64), run=sys.argv[1], log
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "seconds",
     [1.8, *(pytest.param(each, marks=pytest.mark.nightly) for each in (0.9, 1.1, 1.3, 1.5, 2.5)), None],

@@ -59,6 +59,7 @@ def test_a_machine_that_runs_these_tests_is_fit(
     assert "nftables" in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_what_is_missing_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     too_large = states(ClusterSpec(image="kafkacheck/none:0", brokers=9, heap_mb=1_000_000))
     assert (too_large["broker image"], too_large["memory"]) == ("missing", "missing")

@@ -55,7 +55,7 @@ def sampled_generations(run: Run) -> list[int]:
 def test_members_that_leave_and_join_are_valid(kafkacheck: Callable[[Experiment], Run]) -> None:
     """Point-to-point: the members of one group leave in turn, so that each partition changes its owner."""
     workload = Groups(members=3, rejoin=1.5, assignor="cooperative-sticky", topic_config=SAFE)
-    run = kafkacheck(Experiment(workload=workload, duration=8))
+    run = kafkacheck(Experiment(workload=workload, duration=6))
     run.assert_valid()
     events = member_events(run)
     assert min(events["joined"], events["left"]) > 3

@@ -44,7 +44,7 @@ from workloads.copying import Copy
 from workloads.groups import Groups
 from workloads.transactions import Transactions
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400), pytest.mark.nightly]
 
 SAFE = {"min.insync.replicas": 2}
 
@@ -79,7 +79,6 @@ def test_a_broker_image_gives_the_client_of_its_release(
     assert not is_installed("2.9.9")
 
 
-@pytest.mark.nightly
 def test_it_keeps_to_every_rule_of_the_protocol(engine: Any, tmp_path: Path) -> None:
     lines: list[str] = []
     spec = ClusterSpec(version=NEWEST.tested, brokers=1)
@@ -92,7 +91,6 @@ def test_it_keeps_to_every_rule_of_the_protocol(engine: Any, tmp_path: Path) -> 
     assert not [line for line in lines if line.startswith("skip")], "\n".join(lines)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "values",
     [
@@ -131,7 +129,6 @@ def test_groups_are_valid_while_coordinators_and_members_fail(
     assert commits["ok"] > 10
 
 
-@pytest.mark.nightly
 def test_transactions_are_valid_while_a_coordinator_fails_and_a_rival_fences(
     kafkacheck: Callable[[Experiment], Run],
 ) -> None:
@@ -148,7 +145,6 @@ def test_transactions_are_valid_while_a_coordinator_fails_and_a_rival_fences(
     assert ended["commit", "ok"] > 20, ended
 
 
-@pytest.mark.nightly
 def test_copies_are_exactly_once_while_copiers_crash(kafkacheck: Callable[[Experiment], Run]) -> None:
     workload = Copy(library=java_library(), copiers=2, topic_config=SAFE)
     faults = [api.kill_client("member:copiers", at=3, lasting=1)]
@@ -156,7 +152,6 @@ def test_copies_are_exactly_once_while_copiers_crash(kafkacheck: Callable[[Exper
     run.assert_valid()
 
 
-@pytest.mark.nightly
 def test_transactions_have_version_2(cluster: DockerCluster) -> None:
     """Each transaction that ends raises the epoch of its producer by one (KIP-890), which earlier ones did not."""
     one = library(java_library())
@@ -195,7 +190,6 @@ def _epoch(cluster: DockerCluster, id: str) -> int:
     return int(state.producer_epoch)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("mode", "said"),
     [

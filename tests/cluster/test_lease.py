@@ -13,10 +13,11 @@ import pytest
 
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.lease import LeaseHeld, leased
+from tests.support.repetitions import repetitions
 
 pytestmark = pytest.mark.cluster
 
-RACERS, ROUNDS = 6, 4
+RACERS, ROUNDS = repetitions(6, shorter=3), 4
 
 RACER = """
 import os, sys, time

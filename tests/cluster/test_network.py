@@ -170,6 +170,7 @@ def play(containers: Containers, *events: Event) -> dict[tuple[str, str], dict[s
     return {(row["value"]["event"], row["value"]["stage"]): row["value"] for row in rows}
 
 
+@pytest.mark.nightly
 def test_the_nemesis_verifies_overlapping_partitions(containers: Containers) -> None:
     values = play(
         containers,

@@ -58,6 +58,7 @@ def test_the_end_of_a_fault_leaves_the_one_around_it(cluster: DockerCluster) -> 
     cluster.wait_settled()
 
 
+@pytest.mark.nightly
 def test_blocks_may_end_in_any_order(cluster: DockerCluster) -> None:
     with ExitStack() as first, ExitStack() as second:
         first.enter_context(cluster.fault(pause(2)))
@@ -80,6 +81,7 @@ def test_faults_that_cannot_be_combined_are_refused(cluster: DockerCluster, orde
             pytest.fail("the block began")
 
 
+@pytest.mark.nightly
 def test_an_experiment_within_a_fault_is_refused(
     kafkacheck: Callable[[Experiment], Run], kafkacheck_cluster: DockerCluster
 ) -> None:
@@ -150,6 +152,7 @@ def command(cluster: DockerCluster, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.nightly
 def test_the_command_line_carries_out_one_fault(cluster: DockerCluster, orders: str) -> None:
     leader = cluster.leader(orders, 0)  # not afterwards: another one may be elected meanwhile
     with command(cluster, "pause", f"leader:{orders}-0", "--lasting", "1") as timed:
@@ -178,6 +181,7 @@ def test_ctrl_c_heals_the_fault_of_the_command_line(cluster: DockerCluster) -> N
     cluster.wait_settled()
 
 
+@pytest.mark.nightly
 def test_a_topic_that_does_not_exist_is_named(cluster: DockerCluster) -> None:
     with pytest.raises(
         InfrastructureError, match=r"isolate leader:none-0 .* did not take effect: .*none-0 has no"

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from pytest_kafkacheck.cluster.docker import reaper
-from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.containers import execute
 from pytest_kafkacheck.cluster.docker.plan import IDENTITY
 from pytest_kafkacheck.cluster.docker.reattach import reattach
-from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
-from tests.support.real_cluster import own
 
 pytestmark = pytest.mark.cluster
 
 NET_ADMIN, SYS_ADMIN = 1 << 12, 1 << 21
 """Bits of linux/capability.h."""
-
-
-@pytest.fixture(scope="module")
-def secured(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
-    spec = ClusterSpec(brokers=1, heap_mb=256, security="SASL_SSL", disk_mb=128)
-    with running(engine, spec, run=own("secured"), logs=tmp_path_factory.mktemp("logs")) as cluster:
-        yield cluster
 
 
 def capabilities(cluster: DockerCluster, container: str) -> int:

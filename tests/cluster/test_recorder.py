@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,6 @@ from tests.support.real_cluster import own, wait_until
 from workloads.clients.kafka_python.settings import access
 
 pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Harness]:
-    with Harness(tmp_path) as made:
-        yield made
 
 
 def recording(cluster: DockerCluster, harness: Harness, tmp_path: Path, name: str) -> Recording:

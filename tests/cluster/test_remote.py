@@ -86,6 +86,7 @@ def test_a_cluster_in_an_engine_over_ssh(engine: Any, behind_ssh: Any, tmp_path:
     exercise(engine, behind_ssh, tmp_path)
 
 
+@pytest.mark.nightly
 def test_a_cluster_in_an_engine_over_tcp(engine: Any, remote: Any, tmp_path: Path) -> None:
     exercise(engine, remote, tmp_path)
 

@@ -37,7 +37,6 @@ def findings(run: Run) -> dict[str, int]:
     return {finding.anomaly: finding.count for finding in run.verdict.findings}
 
 
-@pytest.mark.nightly
 def test_records_that_are_read_again_are_the_same(kafkacheck: Callable[[Experiment], Run]) -> None:
     """Half of the log is deleted underneath."""
     faults = [api.delete_records("partition:0", at=2, share=0.5)]

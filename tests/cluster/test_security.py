@@ -25,8 +25,7 @@ from workloads.clients.security import Security
 
 pytestmark = pytest.mark.cluster
 
-SPECS = {"scram": ClusterSpec(brokers=2, controllers=1, security="SASL_SSL")}
-NIGHTLY = {
+SPECS = {
     "tls": ClusterSpec(brokers=1, security="SSL"),
     "plain": ClusterSpec(security="SASL_PLAINTEXT", mechanism="PLAIN"),
     "plain-tls": ClusterSpec(version="4.4.0", security="SASL_SSL", mechanism="PLAIN"),
@@ -53,27 +52,31 @@ def inside(cluster: DockerCluster, node: int, listener: str) -> Address:
     return Address(cluster.nodes[node].addresses[0], PORTS[listener])
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        *(pytest.param(spec, id=name) for name, spec in SPECS.items()),
-        *(pytest.param(spec, id=name, marks=pytest.mark.nightly) for name, spec in NIGHTLY.items()),
-    ],
-)
-def test_a_secured_cluster_accepts_only_clients_with_credentials(
+def test_a_secured_cluster_accepts_only_clients_with_credentials(secured: DockerCluster) -> None:
+    accepts_only_clients_with_credentials(secured)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_other_protocols_accept_only_clients_with_credentials(
     engine: Any, tmp_path: Path, spec: ClusterSpec
 ) -> None:
-    with running(engine, spec, run=own("secured"), logs=tmp_path) as cluster:
-        round_of(cluster)
-        for node in cluster.nodes.values():
-            for name in node.endpoint.ports:
-                if node.member.is_broker:
-                    protocol = spec.listeners.get(name, spec.security)
-                    assert_guarded(node.address(name), protocol)
-        if spec.security != "PLAINTEXT":
-            assert not knocks(inside(cluster, 1, INTERNAL))
-            for voter in spec.voters:
-                assert not knocks(inside(cluster, voter.id, CONTROLLER))
+    with running(engine, spec, run=own("protocols"), logs=tmp_path) as cluster:
+        accepts_only_clients_with_credentials(cluster)
+
+
+def accepts_only_clients_with_credentials(cluster: DockerCluster) -> None:
+    spec = cluster.spec
+    round_of(cluster)
+    for node in cluster.nodes.values():
+        for name in node.endpoint.ports:
+            if node.member.is_broker:
+                protocol = spec.listeners.get(name, spec.security)
+                assert_guarded(node.address(name), protocol)
+    if spec.security != "PLAINTEXT":
+        assert not knocks(inside(cluster, 1, INTERNAL))
+        for voter in spec.voters:
+            assert not knocks(inside(cluster, voter.id, CONTROLLER))
 
 
 def test_a_listener_for_peers_without_security_answers_in_plain_text(cluster: DockerCluster) -> None:

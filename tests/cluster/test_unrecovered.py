@@ -13,10 +13,9 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from workloads.append_log import AppendLog
 
-pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.nightly]
 
 
-@pytest.mark.nightly
 def test_a_run_whose_cluster_does_not_recover_is_judged_by_what_it_recorded(
     harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

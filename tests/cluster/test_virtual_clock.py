@@ -20,7 +20,7 @@ from pytest_kafkacheck.cluster.kafka import topics
 from tests.support.real_cluster import objects, wait_until
 from workloads.clients.connection import Address, ask
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly]
 
 NEAR = 2.0
 """Seconds of error in these measurements on a busy machine."""
@@ -102,7 +102,6 @@ def near(seconds: float) -> Any:
     return pytest.approx(seconds, abs=NEAR)
 
 
-@pytest.mark.nightly  # by day, tests/cluster/faults/test_clock.py shows a wrong clock of one broker, and a drift
 def test_a_jump_affects_only_that_broker(
     cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:
@@ -119,7 +118,6 @@ def test_a_jump_affects_only_that_broker(
     wait_until(lambda: cluster.serving(2))
 
 
-@pytest.mark.nightly
 def test_a_clock_drifts_by_itself(
     cluster: DockerCluster, clocks: dict[int, VirtualClock], ahead: Ahead
 ) -> None:

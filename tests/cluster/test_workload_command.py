@@ -51,6 +51,7 @@ def topics(cluster: DockerCluster) -> set[str]:
     return found
 
 
+@pytest.mark.nightly
 def test_a_workload_is_run_and_judged(
     cluster: DockerCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

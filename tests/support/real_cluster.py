@@ -17,10 +17,13 @@ from tenacity import (
     wait_fixed,
 )
 
-from pytest_kafkacheck.cluster.docker import lifecycle, reaper
+from pytest_kafkacheck.cluster.docker import lifecycle, loop_devices, reaper
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.kafka import topics
 from workloads.clients.kafka_python import access
+
+DISK_MB = 128
+"""Size of the disks of the shared cluster that has some."""
 
 
 def own(name: str) -> str:
@@ -38,6 +41,12 @@ def objects(engine: Any, run: str) -> list[str]:
     found = engine.api.containers(all=True, filters=label) + engine.api.networks(filters=label)
     volumes = engine.api.volumes(filters=label)["Volumes"] or []
     return [each["Id"] for each in found] + [each["Name"] for each in volumes]
+
+
+def backing_files(engine: Any, run: str) -> list[str]:
+    """Backing files of the loop devices that a run still has, deleted files included."""
+    with loop_devices.loop_helper(engine.api, [], labels=reaper.labels(own("looking"))) as helper:
+        return [line for line in helper.files() if f"kafkacheck-{run}-" in line]
 
 
 def write(cluster: DockerCluster, topic: str, values: list[str]) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support import time_by_folder
-from tests.support.work_units import EXPERIMENTS, SPARK, is_light, is_light_worker, rank, unit
+from tests.support.work_units import BROKERS, EXPERIMENTS, SPARK, is_light, is_light_worker, rank, unit
 
 FILE = """
 import time
@@ -23,14 +23,20 @@ def test_it(slow, number):
 """
 
 
-def test_spark_is_one_unit_and_experiments_are_one_and_each_other_file_is_one() -> None:
+def test_tests_that_share_something_are_one_unit_and_each_other_file_is_one() -> None:
     assert (
         unit("tests/spark/test_live.py::test_a[1::2]") == unit("tests/spark/test_layout.py::test_b") == SPARK
     )
     assert (
         unit("examples/test_echo.py::test_c") == unit("tests/cluster/test_groups.py::test_d") == EXPERIMENTS
     )
-    for file in ("tests/cluster/test_disk.py", "tests/pytest_kafkacheck/test_plugin.py"):
+    assert (
+        unit("tests/cluster/test_disk.py::test_e")
+        == unit("tests/cluster/faults/test_disks.py::test_f")
+        == unit("tests/cluster/test_repair.py::test_g")
+        == BROKERS
+    )
+    for file in ("tests/cluster/test_lease.py", "tests/pytest_kafkacheck/test_plugin.py"):
         assert unit(f"{file}::test_e") == file
 
 
@@ -41,7 +47,7 @@ def test_long_units_begin_first() -> None:
 
 
 def test_of_three_workers_the_last_one_takes_light_units_only(pytester: pytest.Pytester) -> None:
-    heavy = ("tests/cluster/faults/test_a", "tests/cluster/faults/test_b", "tests/acceptance/test_c")
+    heavy = ("tests/acceptance/test_a", "tests/acceptance/test_b", "tests/acceptance/test_c")
     for name in (*heavy, "tests/docs/test_d"):
         file = pytester.path / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)

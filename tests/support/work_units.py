@@ -1,5 +1,5 @@
 """How pytest-xdist divides the tests between its workers: each file is one unit of work, but the tests of Spark are
-one together, and those that run experiments are another one.
+one together, those that run experiments are another one, and those on clusters that several files share a third.
 
 The tests of one worker share one Spark and one cluster. A cold JVM costs about 10 s, and as much again until it has
 compiled what judges a history, so no more than two workers start one: the first two, for these two units. With both
@@ -27,11 +27,16 @@ EXPERIMENTS = "experiments"
 """The unit of the files whose tests run experiments, and judge them in their own process."""
 
 RUNS = ("examples", "tests/cluster")
-"""Folders in which a test that runs an experiment takes this fixture."""
+"""Folders in which a test that runs an experiment takes this fixture, or this harness."""
 
-FIXTURE = re.compile(r"^def test_\w+\(\s*kafkacheck\b", re.MULTILINE)
+FIXTURE = re.compile(r"^def test_\w+\(\s*(kafkacheck\b|cluster: DockerCluster, harness\b)", re.MULTILINE)
 
-OTHERS = tuple(f"tests/cluster/test_{name}.py" for name in ("attach", "recorder", "workload_command"))
+BROKERS = "brokers"
+"""The unit of the files whose tests share clusters with other files: a worker starts each of these once."""
+
+SHARED = re.compile(r"\b(cluster|disks|secured): DockerCluster\b")
+
+OTHERS = tuple(f"tests/cluster/test_{name}.py" for name in ("attach", "workload_command"))
 """Files whose tests judge without it, and stop Spark, which then begins anew: they come last in their unit."""
 
 LOW = 10
@@ -43,13 +48,21 @@ def unit(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
     if folder(file) == SPARK:
         return SPARK
-    return EXPERIMENTS if runs_experiments(file) else file
+    if runs_experiments(file):
+        return EXPERIMENTS
+    return BROKERS if shares_clusters(file) else file
 
 
 @cache
 def runs_experiments(file: str) -> bool:
     """Whether tests of a file judge experiments in their own process."""
     return folder(file) in RUNS and (file in OTHERS or bool(FIXTURE.search((ROOT / file).read_text())))
+
+
+@cache
+def shares_clusters(file: str) -> bool:
+    """Whether tests of a file take a cluster that tests of other files use as well."""
+    return file.startswith("tests/cluster/") and bool(SHARED.search((ROOT / file).read_text()))
 
 
 def folder(nodeid: str) -> str:
@@ -59,7 +72,7 @@ def folder(nodeid: str) -> str:
 
 def is_light(scope: str) -> bool:
     """Whether a unit needs neither a cluster nor Spark."""
-    return scope not in (SPARK, EXPERIMENTS) and folder(scope) not in LONG
+    return scope not in (SPARK, EXPERIMENTS, BROKERS) and folder(scope) not in LONG
 
 
 def is_light_worker(name: str, workers: int) -> bool:

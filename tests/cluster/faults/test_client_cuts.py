@@ -25,7 +25,7 @@ from workloads.payload import decode
 from workloads.workers.pool import WorkerPool
 from workloads.workload import Topic
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.nightly]
 
 RUN = "r"
 
@@ -131,7 +131,6 @@ def test_a_producer_that_gets_no_answers_of_the_leader_sends_again(
     assert bool(twice) == (not idempotence)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("one_way", ["out", None])
 def test_nothing_of_a_producer_reaches_the_leader(

@@ -49,7 +49,13 @@ def test_records_get_the_time_of_a_wrong_clock(cluster: DockerCluster) -> None:
     lifecycle.rolling_restart(cluster, nodes=[2])  # see below
 
 
-@pytest.mark.parametrize("event", [clock(2, lasting=LONG, offset=-600), clock(2, lasting=LONG, ppm=50_000)])
+@pytest.mark.parametrize(
+    "event",
+    [
+        clock(2, lasting=LONG, offset=-600),
+        pytest.param(clock(2, lasting=LONG, ppm=50_000), marks=pytest.mark.nightly),
+    ],
+)
 def test_a_clock_that_the_broker_does_not_see_is_not_proved(
     cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch, event: Event
 ) -> None:
@@ -63,6 +69,7 @@ def test_a_clock_that_the_broker_does_not_see_is_not_proved(
     assert evidence["stated_in"] == "append time of a record"
 
 
+@pytest.mark.nightly
 def test_a_drift_is_measured(cluster: DockerCluster, topic: str) -> None:
     with Injection(cluster, clock(3, lasting=LONG, ppm=50_000), topic=topic) as injection:
         least, most = injection.injected["evidence"]["drift_ppm"]
@@ -74,6 +81,7 @@ def names(cluster: DockerCluster) -> set[str]:
     return {name for name, _ in metadata_views.metadata(cluster.brokers[1], None)}
 
 
+@pytest.mark.nightly
 def test_a_broker_that_learns_of_no_topic_is_asked_by_a_thread_dump(
     cluster: DockerCluster, topic: str
 ) -> None:

@@ -11,11 +11,9 @@ import pytest
 from nemesis.event import Event
 from pytest_kafkacheck import disk_full, disk_stall, log_dir_failure, power_loss, slow_disk
 from pytest_kafkacheck.cluster.docker import disk, lifecycle
-from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
 from pytest_kafkacheck.cluster.docker.disk import Disk
 from pytest_kafkacheck.cluster.kafka import topics
-from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import CapabilityError
 from pytest_kafkacheck.setup import capabilities
 from pytest_kafkacheck.setup.capabilities import missing_capabilities, require_capabilities
@@ -25,14 +23,11 @@ from tests.support.real_cluster import own
 pytestmark = pytest.mark.cluster
 
 
-@pytest.fixture(scope="module")
-def disks(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
-    if (why := missing_capabilities(engine, ["disks"])["disks"]) is not None:
-        pytest.skip(f"power-loss, disk-full, disk-stall and log-dir-failure need disks of their own: {why}")
-    spec, logs = ClusterSpec(disk_mb=128), tmp_path_factory.mktemp("disks")
-    with running(engine, spec, run=own("disks"), logs=logs) as cluster:
-        topics.create(cluster.brokers, "t", assignment={0: [1, 2, 3]})
-        yield cluster
+@pytest.fixture(scope="module", autouse=True)
+def _topic(disks: DockerCluster) -> Iterator[None]:
+    topics.create(disks.brokers, "t", assignment={0: [1, 2, 3]})
+    yield
+    topics.delete(disks.brokers, "t")
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +97,7 @@ def test_a_stalled_disk(disks: DockerCluster) -> None:
     lifecycle.wait_settled(disks)
 
 
+@pytest.mark.nightly
 def test_a_host_without_limits_for_block_devices_is_named(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +109,7 @@ def test_a_host_without_limits_for_block_devices_is_named(
         require_capabilities(engine, ["slow-disk"])
 
 
+@pytest.mark.nightly
 def test_a_limit_that_limits_nothing_is_found_by_measuring(
     engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +143,9 @@ NOTHING: dict[str, tuple[Event, str]] = {
 
 
 @pytest.mark.usefixtures("limits")
-@pytest.mark.parametrize("name", NOTHING)
+@pytest.mark.parametrize(
+    "name", ["disk-stall", "slow-disk", pytest.param("power-loss", marks=pytest.mark.nightly)]
+)
 def test_a_fault_that_does_nothing_to_the_disk_is_not_proved(
     disks: DockerCluster, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_broker_is_added_and_removed(cluster: DockerCluster, topic: str) -> No
     assert eventually(lambda: metadata_views.unfenced(cluster.brokers[1]) == {1, 2, 3})
 
 
+@pytest.mark.nightly
 def test_a_broker_that_the_controller_does_not_know_was_not_added(
     cluster: DockerCluster, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

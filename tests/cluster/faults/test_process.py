@@ -94,7 +94,9 @@ def test_a_crash_loop_starts_the_broker_repeatedly(cluster: DockerCluster, topic
     [
         restart("leader"),
         pytest.param(restart("leader", clean=False), marks=pytest.mark.nightly),
-        reset("leader"),
+        pytest.param(
+            reset("leader"), marks=pytest.mark.nightly
+        ),  # by day, test_network.py resets connections
     ],
     ids=["restart", "restart-unclean", "reset"],
 )
@@ -137,6 +139,7 @@ def test_a_rolling_restart_takes_down_one_broker_at_a_time(cluster: DockerCluste
     lifecycle.wait_settled(cluster)
 
 
+@pytest.mark.nightly
 def test_all_brokers_are_paused_at_once(cluster: DockerCluster, topic: str) -> None:
     with Injection(cluster, pause("all", lasting=LONG), topic=topic) as injection:
         assert sorted(injection.nodes) == [1, 2, 3]

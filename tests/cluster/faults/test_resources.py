@@ -29,7 +29,7 @@ def test_little_processor_time(cluster: DockerCluster, topic: str) -> None:
     lifecycle.wait_settled(cluster)
 
 
-@pytest.mark.parametrize("spare_mb", [8, 64])
+@pytest.mark.parametrize("spare_mb", [pytest.param(8, marks=pytest.mark.nightly), 64])
 def test_little_memory(cluster: DockerCluster, topic: str, spare_mb: int) -> None:
     """With 8 MiB the heap may grow beyond the limit, and then the kernel kills the broker."""
     node = cluster.nodes[2]

@@ -23,6 +23,7 @@ from workloads.workers.pool import WorkerPool
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.nightly
 def test_events_begin_after_their_trigger(cluster: DockerCluster, topic: str, workers: WorkerPool) -> None:
     clients = WorkerClients(workers)
     wanted = workers.acknowledged() + 100

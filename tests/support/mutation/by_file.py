@@ -1,12 +1,12 @@
-"""Mutants by name: single changes of the product that a stated test file notices, kept as data in tests/data/mutants_by_file.
+"""Mutants as data in tests/data/mutants_by_file: single changes of the product that stated test files notice.
 
 A file has one table for each test file, which must fail with each of its mutants alone:
 
     ["tests/nemesis/test_every_fault.py"]
     "nemesis/faults/kill.py Kill.inject" = [["end_process(context)", "pass"]]
 
-The key is a module and a function in it, or a class. Each pair is a piece of its text and what stands there instead. The
-text is that of `ast.unparse`, so that neither comments nor line breaks count; the piece must occur exactly once.
+The key is a module and a function, class or constant in it. Each pair is a piece of its text and what stands there
+instead. The text is that of `ast.unparse`, so that neither comments nor line breaks count; the piece must occur once.
 Test files of several packages are separated by blanks.
 
 From the command line, all mutants of files, or only those of certain test files:
@@ -99,7 +99,18 @@ def copy_of_the_project() -> Iterator[Path]:
 
 
 def _survives(root: Path, tests: Sequence[str]) -> str | None:
-    command = [sys.executable, "-m", "pytest", "-n0", "-x", "-q", "-p", "no:cacheprovider", "-m", "not nightly"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n0",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not nightly",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "yes"}
     try:
         done = subprocess.run(
@@ -131,7 +142,9 @@ _NAMED = (ast.FunctionDef, ast.ClassDef)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--only", default="", help="only mutants whose test files have this text in their names")
+    parser.add_argument(
+        "--only", default="", help="only mutants whose test files have this text in their names"
+    )
     chosen = parser.parse_args()
     found = [each for file in chosen.files for each in read(file) if chosen.only in " ".join(each.tests)]
     left = 0
