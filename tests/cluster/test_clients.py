@@ -192,7 +192,9 @@ def test_after_a_fatal_refusal_a_new_producer_goes_on(cluster: DockerCluster, tm
     producer = log.workers()[0].process
 
     def event(pool: WorkerPool) -> None:
-        wait_until(lambda: any(worker.counts.get("producers dropped", 0) > 3 for worker in pool._workers))
+        wait_until(
+            lambda: any(worker.counts.get("producers dropped", 0) > 3 for worker in pool.workers.values())
+        )
 
     experiment.conduct(event)
     records = assert_honest(tmp_path, partitions=1)

@@ -152,17 +152,6 @@ def command(cluster: DockerCluster, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.nightly
-def test_the_command_line_carries_out_one_fault(cluster: DockerCluster, orders: str) -> None:
-    leader = cluster.leader(orders, 0)  # not afterwards: another one may be elected meanwhile
-    with command(cluster, "pause", f"leader:{orders}-0", "--lasting", "1") as timed:
-        output, _ = timed.communicate(timeout=120)
-    assert timed.returncode == 0, output
-    assert f"pause leader:{orders}-0 took effect: nodes {leader}" in output
-    assert output.endswith("healed\n")
-    cluster.wait_settled()
-
-
 def test_ctrl_c_heals_the_fault_of_the_command_line(cluster: DockerCluster) -> None:
     with command(cluster, "isolate", "1") as endless:
         assert endless.stdout is not None

@@ -59,7 +59,7 @@ class Helper:
         Raises InfrastructureError where too few loop devices are free, or where containers may not use them.
         """
         wanted = list(names)
-        status, output = self._run("make", str(mb), *wanted)
+        status, output = self.run("make", str(mb), *wanted)
         if status == TOO_FEW:
             have, free = self.count()
             # The devices that this call attached before it failed become free again.
@@ -78,24 +78,25 @@ class Helper:
 
     def count(self) -> tuple[int, int]:
         """(number of loop devices of the engine's host, number of those that are free)."""
-        have, free = self._run("count")[1].split()
+        have, free = self.run("count")[1].split()
         return int(have), int(free)
 
     def files(self) -> list[str]:
         """Backing files of all loop devices of the engine's host, including those of other programs."""
-        return self._run("files")[1].splitlines()
+        return self.run("files")[1].splitlines()
 
     def thaw(self) -> None:
         """Thaw all file systems: a process that waits for a write to a frozen one cannot be killed."""
-        self._run("thaw")
+        self.run("thaw")
 
     def detach(self) -> None:
         """Detach the loop devices. Raises InfrastructureError when one is still mounted after 5 s."""
-        status, output = self._run("detach")
+        status, output = self.run("detach")
         if status:
             raise InfrastructureError(f"A loop device could not be detached: {output.strip()}")
 
-    def _run(self, *arguments: str) -> tuple[int, str]:
+    def run(self, *arguments: str) -> tuple[int, str]:
+        """Exit status and output of an action of the script in the container of the helper."""
         return execute(
             self._api,
             self._container,
