@@ -78,10 +78,9 @@ def _problem(line: str) -> str:
     return f"no option {named - known}" if named - known else ""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_and_their_options_exist(page: Path) -> None:
-    problems = {line: problem for line in _commands(page) if (problem := _problem(line))}
-    assert not problems
+def test_commands_and_their_options_exist() -> None:
+    lines = dict.fromkeys((page.name, line) for page in PAGES for line in _commands(page))
+    assert not {each: problem for each in lines if (problem := _problem(each[1]))}
 
 
 CHEAP_LINES = dict.fromkeys(
@@ -95,9 +94,10 @@ def test_cheap_commands_run(line: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert main(shlex.split(line)[1:]) in MEANING_OF.keys() - {USAGE, INTERRUPTED}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_options_of_the_plugin_exist(page: Path, pytestconfig: pytest.Config) -> None:
-    for option in set(re.findall(r"--kafkacheck-[a-z-]*[a-z]", page.read_text())):
+def test_options_of_the_plugin_exist(pytestconfig: pytest.Config) -> None:
+    for option in {
+        each for page in PAGES for each in re.findall(r"--kafkacheck-[a-z-]*[a-z]", page.read_text())
+    }:
         pytestconfig.getoption(option)  # raises for one that does not exist
 
 

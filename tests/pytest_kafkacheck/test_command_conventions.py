@@ -49,51 +49,45 @@ def actions(command: Command) -> list[argparse.Action]:
     return parser._actions
 
 
-each_command = pytest.mark.parametrize(
-    ("name", "command"), [pytest.param(*each, id=each[0].replace(" ", "-")) for each in commands()]
-)
-
-
-@each_command
-def test_every_option_has_help(name: str, command: Command) -> None:
-    without = [action.option_strings or action.dest for action in actions(command) if not action.help]
-    assert not without, f"kafkacheck {name}: no help for {without}"
-
-
-@each_command
-def test_help_has_examples_and_each_is_accepted_by_the_parser(
-    name: str, command: Command, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command.examples, f"kafkacheck {name}: no examples"
-    with pytest.raises(SystemExit):
-        cli.parser().parse_args([*name.split(), "--help"])
-    text = capsys.readouterr().out
-    assert "\nexamples:\n" in text
-    for example in command.examples:
-        assert f"\n  {example}\n" in text, "a terminal does not fold it"
-        program, *arguments = shlex.split(example.partition(" > ")[0])
-        assert program == "kafkacheck"
-        assert cli.parser().parse_args(arguments).command is command
-
-
-@each_command
-def test_results_can_be_had_as_json(name: str, command: Command) -> None:
-    found = [action for action in actions(command) if "--json" in action.option_strings]
-    if name in WITHOUT_RESULTS:
-        assert not found, "it is not to be in the list of commands without results"
-        return
-    assert found, f"kafkacheck {name}: no --json"
-    assert (found[0].metavar, found[0].nargs, found[0].const) == ("OUT", "?", "-"), "one form everywhere"
-
-
-@each_command
-def test_a_run_is_named_in_the_same_ways_everywhere(name: str, command: Command) -> None:
-    takes_run = [
-        action for action in actions(command) if not action.option_strings and "latest" in (action.help or "")
+def test_every_option_has_help() -> None:
+    without = [
+        (name, action.dest) for name, command in commands() for action in actions(command) if not action.help
     ]
-    assert bool(takes_run) == (name in TAKES_RUN)
-    if takes_run:
-        assert any("--dir" in action.option_strings for action in actions(command))
+    assert not without
+
+
+def test_help_has_examples_and_each_is_accepted_by_the_parser(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = cli.parser()
+    for name, command in commands():
+        assert command.examples, f"kafkacheck {name}: no examples"
+        with pytest.raises(SystemExit):
+            parser.parse_args([*name.split(), "--help"])
+        text = capsys.readouterr().out
+        assert "\nexamples:\n" in text, name
+        for example in command.examples:
+            assert f"\n  {example}\n" in text, f"a terminal folds {example}"
+            program, *arguments = shlex.split(example.partition(" > ")[0])
+            assert program == "kafkacheck", example
+            assert parser.parse_args(arguments).command is command, example
+
+
+def test_results_can_be_had_as_json() -> None:
+    for name, command in commands():
+        found = [action for action in actions(command) if "--json" in action.option_strings]
+        assert bool(found) == (name not in WITHOUT_RESULTS), name
+        assert {(each.metavar, each.nargs, each.const) for each in found} <= {("OUT", "?", "-")}, name
+
+
+def test_a_run_is_named_in_the_same_ways_everywhere() -> None:
+    for name, command in commands():
+        takes_run = [
+            action
+            for action in actions(command)
+            if not action.option_strings and "latest" in (action.help or "")
+        ]
+        assert bool(takes_run) == (name in TAKES_RUN), name
+        if takes_run:
+            assert any("--dir" in action.option_strings for action in actions(command)), name
 
 
 def test_every_exit_status_has_a_meaning() -> None:

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
+from typing import Any
 
 import psutil
 import pytest
@@ -111,18 +113,40 @@ def test_the_age_of_foreign_runs_can_be_set(monkeypatch: pytest.MonkeyPatch) -> 
     assert reaper.is_abandoned(parts(FOREIGN, age=HOUR), now=1e9)
 
 
-@pytest.mark.parametrize(
-    "text", ["2001-09-09T01:46:40Z", "2001-09-09T01:46:40.000000000Z", "2001-09-09T03:46:40.0000000+02:00"]
-)
-def test_timestamps_of_the_engine(text: str) -> None:
-    assert reaper._timestamp(text) == 1e9
+class Engine:
+    """Has objects of one run: containers by name, and networks by the time at which they were made."""
+
+    def __init__(self, *containers: str, networks: Iterable[str]) -> None:
+        labels = reaper.labels("r1")
+        self.api = self
+        self._containers = [
+            {"Id": each, "Labels": labels, "Created": 0, "Names": [each]} for each in containers
+        ]
+        self._networks = [{"Id": "n", "Labels": labels, "Created": each, "Name": "n"} for each in networks]
+
+    def containers(self, **_: object) -> list[dict[str, Any]]:
+        return self._containers
+
+    def networks(self, **_: object) -> list[dict[str, Any]]:
+        return self._networks
+
+    def volumes(self, **_: object) -> dict[str, None]:
+        return {"Volumes": None}
+
+
+TIMES = "2001-09-09T01:46:40Z", "2001-09-09T01:46:40.000000000Z", "2001-09-09T03:46:40.0000000+02:00"
+
+
+def test_timestamps_of_the_engine() -> None:
+    (found,) = reaper.parts_by_run(Engine(networks=TIMES)).values()
+    assert [part.created for part in found] == [1e9] * len(TIMES)
 
 
 def test_containers_are_removed_side_by_side_and_before_what_they_use() -> None:
     together = threading.Barrier(3, timeout=20)
     removed: list[str] = []
 
-    class Engine:
+    class Removing(Engine):
         def remove_container(self, name: str, **_: object) -> None:
             together.wait()
             removed.append(name)
@@ -130,10 +154,5 @@ def test_containers_are_removed_side_by_side_and_before_what_they_use() -> None:
         def remove_network(self, name: str) -> None:
             removed.append(name)
 
-    owned = reaper.labels("r1")
-    found = [
-        reaper.Part("network", "n", owned, 0.0),
-        *(reaper.Part("container", name, owned, 0.0) for name in "abc"),
-    ]
-    reaper._remove_parts(Engine(), found)
+    reaper.remove_run(Removing(*"abc", networks=TIMES[:1]), "r1")
     assert (sorted(removed[:3]), removed[3:]) == (["a", "b", "c"], ["n"])
