@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nemesis.budget import Budget
 from nemesis.schedule import Schedule
+from nemesis.topology import Topology
 from pytest_kafkacheck import (
     cpu,
     isolate,
@@ -76,6 +77,13 @@ ALLOWED = [
     ("apart", MINORITY, [kill("controller", lasting=5), kill("leader", at=1, lasting=1)]),
     ("zookeeper", MINORITY, [kill(102, lasting=5), kill("controller", at=1, lasting=1)]),
 ]
+
+
+def test_a_minority_of_an_even_number_is_less_than_half() -> None:
+    four = Topology(brokers=(1, 2, 3, 4), controllers=(101,))
+    Budget(brokers="minority").check(Schedule.of([kill(1, lasting=5)]), four)
+    with pytest.raises(ValueError, match="up to 2 brokers down at once; the budget allows 1"):
+        Budget(brokers="minority").check(Schedule.of([kill("1,2", lasting=5)]), four)
 
 
 @pytest.mark.parametrize(("where", "budget", "events", "said"), REFUSED)

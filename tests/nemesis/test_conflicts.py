@@ -67,6 +67,7 @@ def test_events_that_interfere_are_refused(first, second) -> None:
         (kill("all", at=0, lasting=5), pause("controller", at=2, lasting=5)),
         (kill(1, at=0, lasting=5), cpu(1, at=2, lasting=5)),
         (kill_client("producers", at=0, lasting=5), pause_client("reader", at=2, lasting=5)),
+        (kill_client("client:0", at=0, lasting=5), pause_client("client:1", at=2, lasting=5)),
         (reassign(at=0, lasting=5), reassign("partition:more-0", at=2, lasting=5)),
         (configure({"a": 1}, at=0, lasting=5), configure({"b": 1}, at=2, lasting=5)),
         (configure_broker({"a": 1}, 1, at=0, lasting=5), configure_broker({"a": 1}, 2, lasting=9)),

@@ -220,6 +220,8 @@ def test_roles_are_resolved_to_nodes(cluster) -> None:
     assert found("out-of-sync") == (3,)
     assert len(found("minority")) == len(found("one")) == 1
     assert len(found("majority")) == 2
+    cluster.brokers = tuple(range(1, 5))
+    assert (len(found("minority")), len(found("majority"))) == (1, 3)
 
 
 def test_instances_of_an_application_are_resolved_by_their_numbers(cluster) -> None:
