@@ -19,7 +19,7 @@ from tenacity import RetryError
 from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
-from pytest_kafkacheck.cluster.docker.containers import Channel, agent_in
+from pytest_kafkacheck.cluster.docker.containers import agent_in
 from pytest_kafkacheck.cluster.docker.images import agent_image
 from pytest_kafkacheck.cluster.docker.plan import create_pod
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
