@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import kafka.errors as errors
@@ -61,12 +62,6 @@ INDETERMINATE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("origin", ["broker", "client"])
-@pytest.mark.parametrize("kind", INDETERMINATE)
-def test_indeterminate(kind: Any, origin: str) -> None:
-    assert ended(kind("x"), origin=origin) == "info"
-
-
 NOT_WRITTEN = {
     errors.NodeNotReadyError: "client",
     errors.NotEnoughReplicasError: "broker",
@@ -75,17 +70,9 @@ NOT_WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(("kind", "origin"), NOT_WRITTEN.items())
-def test_errors_before_the_append_fail_for_any_number_of_attempts(kind: Any, origin: str) -> None:
-    assert ended(kind("x"), origin=origin) == "fail"
-    assert ended(kind("x"), *by(origin, kind.__name__, kind.__name__), origin=origin) == "fail"
-
-
-@pytest.mark.parametrize(
-    "kind", [errors.NotEnoughReplicasError, errors.LeaderNotAvailableError, errors.MessageSizeTooLargeError]
-)
-def test_a_refusal_counts_only_from_a_broker(kind: Any) -> None:
-    assert ended(kind("x"), origin="client") == "info"
+def test_errors_before_the_append_fail_for_any_number_of_attempts() -> None:
+    for kind, origin in NOT_WRITTEN.items():
+        assert ended(kind("x"), *by(origin, kind.__name__, kind.__name__), origin=origin) == "fail", kind
 
 
 REFUSED = [
@@ -100,14 +87,13 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-def test_a_refusal_fails_only_as_the_single_attempt(kind: Any) -> None:
-    assert ended(kind("x")) == "fail"
-    assert ended(kind("x"), *by("client", "RequestTimedOutError")) == "info"
-    assert ended(kind("x"), *by("broker", "NotEnoughReplicasError")) == "info"
-    # A batch that was sent again without a trace of why.
-    tried = Attempts(drained=True, retries=1, errors=by("broker", kind.__name__))
-    assert refused(kind("x"), tried).type == "info"
+def test_a_refusal_fails_only_as_the_single_attempt() -> None:
+    for kind in REFUSED:
+        assert ended(kind("x"), *by("client", "RequestTimedOutError")) == "info", kind
+        assert ended(kind("x"), *by("broker", "NotEnoughReplicasError")) == "info", kind
+        # A batch that was sent again without a trace of why.
+        tried = Attempts(drained=True, retries=1, errors=by("broker", kind.__name__))
+        assert refused(kind("x"), tried).type == "info", kind
 
 
 ALL = sorted(
@@ -120,13 +106,12 @@ ALL = sorted(
 )
 
 
-@pytest.mark.parametrize("origin", ["broker", "client"])
-@pytest.mark.parametrize("kind", ALL)
-def test_no_error_that_is_not_listed_is_a_failure(kind: Any, origin: str) -> None:
-    """Every class of the library, also those of later versions."""
-    is_listed = NOT_WRITTEN.get(kind) == origin or (kind in REFUSED and origin == "broker")
-    instance = kind.__new__(kind)  # Some cannot be made without arguments.
-    assert ended(instance, origin=origin) == ("fail" if is_listed else "info")
+def test_only_listed_errors_of_a_single_attempt_are_failures() -> None:
+    """Of every class of the library, also those of later versions."""
+    for kind, origin in product(ALL, ("broker", "client")):
+        is_listed = NOT_WRITTEN.get(kind) == origin or (kind in REFUSED and origin == "broker")
+        instance = kind.__new__(kind)  # Some cannot be made without arguments.
+        assert ended(instance, origin=origin) == ("fail" if is_listed else "info"), (kind, origin)
 
 
 def test_the_sweep_has_the_errors_of_the_library() -> None:
