@@ -39,10 +39,10 @@ def mutants(module: ModuleType, rules: Sequence[Rule], *, skip: Iterable[str] = 
     """skip: functions and constants that stay as they are."""
     tree = ast.parse(inspect.getsource(module))
     counts: dict[tuple[str, str], int] = {}
-    for where, root, statement in _definitions(tree):
+    for where, root, statement in definitions(tree):
         if where in skip:
             continue
-        for replace, node in list(_places(root)):
+        for replace, node in list(places(root)):
             for other in (each for rule in rules for each in rule(node)):
                 change = _change(_text(node), _text(other))
                 number = counts[where, change] = counts.get((where, change), 0) + 1
@@ -71,7 +71,8 @@ def _compiled(
     return code
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.stmt]]:
+def definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.stmt]]:
+    """Each function, method and constant of a module: its name, its node, and the statement in which it lies."""
     for each in tree.body:
         match each:
             case ast.FunctionDef():
@@ -88,8 +89,10 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.stmt]]:
                 yield name, each, each
 
 
-def _places(root: ast.AST) -> Iterator[tuple[Callable[[ast.AST], None], ast.AST]]:
-    """Every node below the root that is evaluated, and a function that puts another one in its place."""
+def places(root: ast.AST, *, with_texts: bool = False) -> Iterator[tuple[Callable[[ast.AST], None], ast.AST]]:
+    """Every node below the root that is evaluated, and a function that puts another one in its place.
+
+    with_texts: also the parts of f-strings."""
     for name, held in ast.iter_fields(root):
         if name in ("annotation", "returns", "decorator_list", "type_comment", "targets"):
             continue
@@ -97,8 +100,8 @@ def _places(root: ast.AST) -> Iterator[tuple[Callable[[ast.AST], None], ast.AST]
             if not isinstance(node, ast.AST) or _is_docstring(root, name, index, node):
                 continue
             yield _replacing(root, name, index if isinstance(held, list) else None), node
-            if not isinstance(node, ast.JoinedStr):
-                yield from _places(node)
+            if with_texts or not isinstance(node, ast.JoinedStr):
+                yield from places(node, with_texts=with_texts)
 
 
 def _replacing(parent: ast.AST, name: str, index: int | None) -> Callable[[ast.AST], None]:
