@@ -6,6 +6,7 @@ at any time. Everything else is a failure of the client: `ClientFailure`.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import queue
 import select
@@ -36,6 +37,10 @@ SLICE = 1.0
 
 LONGEST_LINE = 256 << 20
 """Bytes."""
+
+PIPE = 1 << 20
+"""Bytes of the pipe from the client, the most that every user may have. With 64 KiB, the default, the client writes
+the answer to a poll in several turns with this process."""
 
 LINES = msgspec.json.Decoder(Line)
 
@@ -92,11 +97,15 @@ class ClientProcess:
                 user_program.bound(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                bufsize=PIPE,
                 stderr=errors,
                 env=env,
             )
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
+        assert self._process.stdout is not None
+        with suppress(AttributeError, OSError):  # Only Linux has it, and 64 such pipes for each user.
+            fcntl.fcntl(self._process.stdout.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
         self._reader = threading.Thread(target=self._read, name=f"client {command[0]}", daemon=True)
         self._reader.start()
 
