@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Headers;
@@ -14,10 +15,23 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
 
 /** Kafka's values as the protocol has them. Maps are JSON objects, and lists are arrays. */
 final class Json {
+    /**
+     * What only reports metrics, by JMX and to brokers. It takes processor time when a client starts, and nobody reads it.
+     * The library warns of a setting that its release does not have.
+     */
+    private static final Map<String, String> WITHOUT_REPORTS =
+            Map.of("metric.reporters", "", "auto.include.jmx.reporter", "false", "enable.metrics.push", "false");
+
     private Json() {}
 
     static Map<String, Object> config(JsonObject request) {
-        return new HashMap<>(request.getObject("config", new JsonObject()));
+        Map<String, Object> config = new HashMap<>(request.getObject("config", new JsonObject()));
+        WITHOUT_REPORTS.forEach((name, value) -> {
+            if (ConsumerConfig.configNames().contains(name)) {
+                config.putIfAbsent(name, value);
+            }
+        });
+        return config;
     }
 
     static Duration timeout(JsonObject request) {
