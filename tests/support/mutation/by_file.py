@@ -1,4 +1,4 @@
-"""Mutants as data in tests/data/mutants_by_file: single changes of the product that stated test files notice.
+"""Mutants as data in tests/data/mutants: single changes of the product that stated test files notice.
 
 A file has one table for each test file, which must fail with each of its mutants alone:
 
@@ -11,7 +11,7 @@ Test files of several packages are separated by blanks.
 
 From the command line, all mutants of files, or only those of certain test files:
 
-    python -m tests.support.mutation.by_file tests/data/mutants_by_file/*.toml [--only tests/nemesis]
+    python -m tests.support.mutation.by_file tests/data/mutants/*.toml [--only tests/nemesis]
 """
 
 from __future__ import annotations
