@@ -23,7 +23,7 @@ from tests.support.faulty_clients.workloads import QueueWithGrowth
 from tests.support.java_client import java_command, java_library
 from workloads.queue import Queue
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400), pytest.mark.nightly]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
 SAFE = {"min.insync.replicas": 2}
 CONFIG = {
@@ -48,7 +48,7 @@ def confirmed(run: Run) -> Counter[str]:
     return Counter(row["kind"] for row in operations(run, "acknowledgement") if row["type"] == "ok")
 
 
-@pytest.mark.parametrize("duration", [5, 30])
+@pytest.mark.parametrize("duration", [5, pytest.param(30, marks=pytest.mark.nightly)])
 def test_each_record_is_accepted_by_one_of_the_consumers(
     kafkacheck: Callable[[Experiment], Run], duration: int
 ) -> None:
@@ -71,6 +71,7 @@ def test_each_record_is_accepted_by_one_of_the_consumers(
         assert refused["INVALID_RECORD_STATE"] > 0, "no lock timed out"
 
 
+@pytest.mark.nightly
 def test_no_crash_of_a_consumer_or_a_broker_loses_a_record(kafkacheck: Callable[[Experiment], Run]) -> None:
     workload = Queue(library=java_library(), lock=2, topic_config=SAFE)
     faults = [
@@ -85,6 +86,7 @@ def test_no_crash_of_a_consumer_or_a_broker_loses_a_record(kafkacheck: Callable[
     assert max(row["deliveries"] for row in operations(run, "delivery")) > 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("policy", ["latest", "earliest"])
 def test_a_share_group_that_begins_at_the_end_of_an_added_partition(
     kafkacheck: Callable[[Experiment], Run], policy: str
@@ -101,6 +103,7 @@ def test_a_share_group_that_begins_at_the_end_of_an_added_partition(
     assert added["end_offset"] > 0
 
 
+@pytest.mark.nightly
 def test_a_partition_that_nobody_writes_to_is_done(kafkacheck: Callable[[Experiment], Run]) -> None:
     """Brokers know nothing of a group in it before the first acknowledgement there."""
     workload = Queue(library=java_library(), lock=2, partitions=1, topic_config=SAFE)
@@ -113,6 +116,7 @@ def test_a_partition_that_nobody_writes_to_is_done(kafkacheck: Callable[[Experim
     assert ends[1] == 0
 
 
+@pytest.mark.nightly
 def test_a_client_that_accepts_what_it_never_processed_loses_records(
     kafkacheck: Callable[[Experiment], Run],
 ) -> None:
