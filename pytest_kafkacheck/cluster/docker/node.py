@@ -283,7 +283,7 @@ def copy_segments(
     sizes = _sizes(api, container, names)
     fits = fitting(sizes, MOST)
     found: dict[Log, list[Path]] = {names[name]: [] for name in fits}
-    left_out = {log: too_large(sizes[name]) for name, log in names.items() if log not in found}
+    left_out = {log: too_large(sizes[name], MOST) for name, log in names.items() if log not in found}
     patterns = " ".join(_pattern(name) for name in fits if sizes[name])
     if not patterns:
         return {**found, **left_out}

@@ -19,8 +19,9 @@ def fitting(sizes: Mapping[K, int], most: int) -> list[K]:
     return [name for name, total in zip(names, totals, strict=True) if total <= most]
 
 
-def too_large(size: int) -> OSError:
+def too_large(size: int, most: int) -> OSError:
+    """For a partition that `fitting` has left out."""
     return OSError(
-        f"its segments have {size >> 20:,} MiB, and at most {MOST >> 20:,} MiB of a broker are compared, "
+        f"its segments have {size >> 20:,} MiB, and at most {most >> 20:,} MiB of a broker are compared, "
         "those of the smallest partitions first"
     )

@@ -213,7 +213,7 @@ class ProcessNode:
         return {
             log: [Path(shutil.copyfile(each, folder / f"{log[0]}-{log[1]}-{each.name}")) for each in paths]
             if log in fits
-            else too_large(sizes[log])
+            else too_large(sizes[log], MOST)
             for log, paths in found.items()
         }
 
