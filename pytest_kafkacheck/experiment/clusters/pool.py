@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 from nemesis.event import Event
 from pytest_kafkacheck.cluster.docker import reaper
@@ -202,16 +202,16 @@ class Keeper:
 
     def keep(self, cluster: AnyCluster, *, has_failed: bool) -> None:
         """Let a cluster run on. Removes the one that was kept for the failure before."""
-        assert isinstance(cluster, DockerCluster), "no other cluster can be kept"
-        started_here = cluster.run not in reaper.kept(cluster.client)
-        cluster.keep()
-        self._texts[cluster.run] = connection_info(cluster)
+        kept = cast("DockerCluster", cluster)  # a source of other ones says so by `may_keep`
+        started_here = kept.run not in reaper.kept(kept.client)
+        kept.keep()
+        self._texts[kept.run] = connection_info(kept)
         # A cluster that was taken over belongs to the user already: a later failure does not remove it.
         if has_failed and started_here:
-            earlier, self._last_failed = self._last_failed, cluster.run
+            earlier, self._last_failed = self._last_failed, kept.run
             if earlier is not None:
                 del self._texts[earlier]
-                reaper.remove_run(cluster.client, earlier)
+                reaper.remove_run(kept.client, earlier)
 
 
 class EngineConnection:
