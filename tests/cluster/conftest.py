@@ -39,7 +39,7 @@ def cluster(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
         yield cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # three idle brokers take a fifth of a core
 def disks(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
     """Three brokers with disks of their own. Each test leaves it settled."""
     if (why := missing_capabilities(engine, ["disks"])["disks"]) is not None:
@@ -54,7 +54,7 @@ def disks(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doc
     assert backing_files(engine, run) == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # three idle brokers take a fifth of a core
 def secured(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerCluster]:
     """Two brokers and a controller with TLS, SCRAM and disks of their own."""
     spec = ClusterSpec(brokers=2, controllers=1, security="SASL_SSL", disk_mb=DISK_MB)
