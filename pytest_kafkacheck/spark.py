@@ -45,7 +45,8 @@ class KeptSpark:
 
     @property
     def is_started(self) -> bool:
-        return self._spark is not None
+        """Whether a command has needed it."""
+        return self._spark is not None and self._spark.is_started
 
     def end(self) -> None:
         if self._spark is not None:
@@ -141,6 +142,10 @@ class Spark:
         if rows is not None:
             fit(session, rows, conf=self._conf)
         return session
+
+    @property
+    def is_started(self) -> bool:
+        return self._opened is not None
 
     def stop(self, *, at_once: bool = False) -> None:
         """Stop the session. Does not wait for the warm-up to end by itself: it fails when its session stops.

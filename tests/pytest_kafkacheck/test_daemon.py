@@ -25,10 +25,11 @@ SERVER = """
 import os, sys, time
 from pathlib import Path
 from pytest_kafkacheck.daemon.server import serve
-from pytest_kafkacheck.spark import kept_spark
+from pytest_kafkacheck.spark import KeptSpark
+
+KeptSpark.is_started = True  # these commands need none
 
 def run(arguments):
-    kept_spark().get(warmed=False)
     name, *rest = arguments
     if name == "where":
         Path("made").touch()
@@ -261,6 +262,28 @@ HISTORY = """\
 """
 
 
+def test_a_command_that_needs_no_spark_in_the_end_leaves_no_daemon(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SWITCH, "yes")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest_kafkacheck", "analyze", "missing.jsonl"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kafkacheck: missing.jsonl: ")
+    assert list((home / "cache").rglob("*.lock")), "no daemon was asked"
+    assert none_runs()
+
+
+@retry(retry=retry_if_result(lambda none: not none), stop=stop_after_delay(LIMIT), wait=wait_fixed(0.05))
+def none_runs() -> bool:
+    return not processes.found()
+
+
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_commands_share_one_spark_and_answer_as_without_a_daemon(
     home: Path, monkeypatch: pytest.MonkeyPatch
