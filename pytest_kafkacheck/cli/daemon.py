@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 
 from pytest_kafkacheck.cli.command import Command
 from pytest_kafkacheck.cli.exit_status import AS_EXPECTED
@@ -57,7 +58,8 @@ def _serve(options: argparse.Namespace) -> int:
             os.write(options.ready, word)
             os.close(options.ready)
 
-    serve(main, idle=options.idle, ready=ready)
+    with suppress(BrokenPipeError):  # the command that started it does not wait any more
+        serve(main, idle=options.idle, ready=ready)
     return AS_EXPECTED
 
 

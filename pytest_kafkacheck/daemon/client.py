@@ -17,7 +17,7 @@ from pytest_kafkacheck.errors import InfrastructureError
 if TYPE_CHECKING:
     import argparse
 
-START_LIMIT = 15.0
+START_LIMIT = 30.0
 """Seconds for a new daemon to listen. Spark starts later, with the first command that needs it."""
 
 ANSWER_LIMIT = 5.0
