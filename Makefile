@@ -25,9 +25,9 @@ prepared: .venv/ready
 	$(MAKE) java-client
 	$(MAKE) images
 
-# The releases that `make test` needs: 3.7.2 has ZooKeeper, 4.4.0 share groups.
+# The releases that `make test` needs.
 images: .venv/ready
-	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 3.7.2 4.4.0
+	$(BIN)/kafkacheck setup --compose --kafka 4.1.1 2.8.2 3.7.2 4.4.0
 
 # Our part of Java clients, which the wheel contains.
 java-client: $(JAVA_CLIENT)/client.jar

@@ -48,7 +48,8 @@ def confirmed(run: Run) -> Counter[str]:
     return Counter(row["kind"] for row in operations(run, "acknowledgement") if row["type"] == "ok")
 
 
-@pytest.mark.parametrize("duration", [5, pytest.param(30, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("duration", [5, 30])
 def test_each_record_is_accepted_by_one_of_the_consumers(
     kafkacheck: Callable[[Experiment], Run], duration: int
 ) -> None:
