@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,8 @@ def carry_out(arguments: Sequence[str]) -> int | None:
             return _status(connection)
         except KeyboardInterrupt:
             # Its command ends as an interrupted one does, and says so.
-            connection.sendall(b"interrupt\n")
+            with suppress(OSError):  # the daemon has ended, which `_status` says
+                connection.sendall(b"interrupt\n")
             connection.settimeout(INTERRUPT_LIMIT)
             try:
                 return _status(connection)
@@ -137,7 +139,10 @@ def _send(connection: socket.socket, arguments: Sequence[str]) -> None:
 
 def _status(connection: socket.socket) -> int:
     with connection.makefile("rb") as lines:
-        answer = lines.readline()
+        try:
+            answer = lines.readline()
+        except ConnectionError:  # it was killed
+            answer = b""
     if not answer:
         raise InfrastructureError(
             f"the daemon that carried out this command ended; the end of {socket_path().with_suffix('.log')} may "

@@ -56,7 +56,7 @@ def serve(run: Run, *, idle: float, ready: Callable[[bytes], None]) -> None:
 
 
 class _Listener:
-    """Accepts connections. One at a time is served, and the others are told that the daemon is busy."""
+    """Accepts one connection at a time, and tells every other client that the daemon is busy."""
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -87,16 +87,16 @@ class _Listener:
                 connection, _ = self._socket.accept()
             except OSError:  # closed
                 return
-            with suppress(OSError):
-                if _user(connection) != os.getuid():
-                    connection.close()
-                elif self.is_free.is_set():
-                    self.is_free.clear()
-                    connection.sendall(b"r")
-                    self._accepted.put(connection)
-                else:
-                    connection.sendall(b"b")
-                    connection.close()
+            is_served = _user(connection) == os.getuid() and self.is_free.is_set()
+            try:
+                connection.sendall(b"r" if is_served else b"b")
+            except OSError:  # the client has ended
+                is_served = False
+            if is_served:
+                self.is_free.clear()
+                self._accepted.put(connection)
+            else:
+                connection.close()
 
 
 def _user(connection: socket.socket) -> int:

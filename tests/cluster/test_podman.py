@@ -1,4 +1,4 @@
-"""Podman serves Docker's API: clusters, faults, attaching and the demo work with it as with Docker.
+"""Podman serves Docker's API: whether clusters, faults, attaching and the demo work with it as with Docker.
 
 As root, in a storage of its own. What rootless Podman can do depends on the host: see docs/attach.md.
 """

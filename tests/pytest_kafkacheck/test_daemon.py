@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from pytest_kafkacheck.daemon import processes
-from pytest_kafkacheck.daemon.address import SWITCH, folder, is_wanted, make_folder, socket_path
+from pytest_kafkacheck.daemon.address import SWITCH, folder, is_wanted, make_folder, short, socket_path
 from pytest_kafkacheck.errors import UsageError
 from tests.support.processes import is_alive
 
@@ -155,6 +156,19 @@ def test_while_one_command_is_carried_out_another_one_has_to_do_without(
     assert error.count("interrupted") == 1
     server.communicate(timeout=LIMIT)  # it ends after an interrupted command
     assert not socket_path().exists()
+
+
+@pytest.mark.usefixtures("server")
+def test_a_client_that_ends_before_its_command_leaves_the_daemon_free() -> None:
+    for _ in range(20):
+        with socket.socket(socket.AF_UNIX) as connection, short(socket_path()) as name:
+            connection.connect(name)
+    assert is_free()
+
+
+@retry(retry=retry_if_result(lambda free: not free), stop=stop_after_delay(LIMIT), wait=wait_fixed(0.05))
+def is_free() -> bool:
+    return carried_out("import-nothing")[0] == "status 0\n"
 
 
 def test_a_client_that_is_killed_interrupts_its_command(server: subprocess.Popen[str], home: Path) -> None:

@@ -93,7 +93,7 @@ def running(
 
     run    name of the cluster.
     logs   directory for the nodes' logs if the start fails.
-    kafka  the files of the release, see `setup.kafka_files`.
+    kafka  the files of the release, see `setup.processes`.
     boot   how nodes start, see start.sh.
     Raises as `check` does, and InfrastructureError when the cluster cannot be started. However the block, the start
     or this process ends, no process, namespace, interface or file is left.

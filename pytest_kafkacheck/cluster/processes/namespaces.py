@@ -117,8 +117,14 @@ class Switch(Holder):
         for number in random.sample(range(NETWORKS), NETWORKS):
             name, network = f"kafkacheck{number}", f"198.{18 + number // 256}.{number % 256}"
             link = ["ip", "link", "add", name, "type", "veth", "peer", "name", "host", "netns", str(self.pid)]
-            if subprocess.run(link, capture_output=True).returncode == 0:
+            done = subprocess.run(link, capture_output=True, text=True)
+            if done.returncode == 0:
                 break
+        else:
+            raise InfrastructureError(
+                f"none of {NETWORKS} networks of 198.18.0.0/15 is free for a cluster of plain processes; the last "
+                f"try, {' '.join(link)}, ended with: {done.stderr.strip()}"
+            )
         run(
             f"nsenter --net --target {self.pid} ip link set host master bridge up\n"
             f"ip address add {network}.1/24 dev {name}\nip link set {name} up\n"
@@ -129,7 +135,7 @@ class Switch(Holder):
 class Pod(Holder):
     """The namespaces of one node: network, processes, mounts, host name.
 
-    folder  the node's own files. kafka: the files of the release, see `setup.kafka_files`.
+    folder  the node's own files. kafka: the files of the release, see `setup.processes`.
     """
 
     def __init__(
