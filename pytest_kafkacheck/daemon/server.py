@@ -106,18 +106,22 @@ def _user(connection: socket.socket) -> int:
 
 def _carry_out(connection: socket.socket, run: Run) -> bool:
     """Carry out one command and tell its status. Returns whether it was interrupted, also by the client's end."""
-    with connection, suppress(OSError):
-        _, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection:
         lines = connection.makefile("rb")
-        line = lines.readline()
+        try:
+            _, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+            line = lines.readline()
+        except OSError:
+            # A client that ends before it has read our answer resets the connection.
+            line = b""
         if not line:  # the client only asked whether there is a daemon
             return False
         command = json.loads(line)
         with _as_the_client(command, descriptors), _interrupted_by(lines) as interrupts:
             status = _status(run, command["arguments"])
-        connection.sendall(json.dumps({"status": status}).encode() + b"\n")
+        with suppress(OSError):  # the client has ended
+            connection.sendall(json.dumps({"status": status}).encode() + b"\n")
         return bool(interrupts)
-    return True
 
 
 def _status(run: Run, arguments: Sequence[str]) -> int:
