@@ -18,6 +18,7 @@ import pytest
 from pytest_kafkacheck import Experiment, Transactions, fence, isolate, kill, kill_client, partition
 
 
+@pytest.mark.nightly  # by day, tests/cluster/test_bank.py
 def test_transactions_are_atomic_while_clients_a_leader_and_a_coordinator_fail(kafkacheck):
     run = kafkacheck(
         Experiment(

@@ -114,6 +114,7 @@ def test_dynamic_voters_and_ports_that_differ(engine: Any, shop: str) -> None:
     assert helpers(engine, shop) == []
 
 
+@pytest.mark.nightly
 def test_a_kill_holds_where_the_engine_starts_again_what_ends(engine: Any, shop: str) -> None:
     """The heal's proof says so where something else starts the broker early, and the block then raises."""
     with attached(engine, f"compose:{shop}") as cluster, cluster.fault(kill("2", lasting=4)) as fault:

@@ -112,7 +112,8 @@ def assert_honest(home: Path, partitions: int) -> Rows:
     return records
 
 
-@pytest.mark.parametrize("way", ["kill", pytest.param("pause", marks=pytest.mark.nightly)])
+@pytest.mark.nightly  # by day, examples/test_echo.py
+@pytest.mark.parametrize("way", ["kill", "pause"])
 def test_a_leader_fails_and_comes_back(cluster: DockerCluster, tmp_path: Path, way: str) -> None:
     log = AppendLog(topic_config={"min.insync.replicas": 2}, rate=200)
     experiment = Experiment(cluster, tmp_path, log)

@@ -89,6 +89,7 @@ def test_a_malformed_fault_event_is_named(judged: Any, story: Any) -> None:
         judged({"r": malformed})
 
 
+@pytest.mark.nightly
 def test_nothing_is_left_in_the_working_directory(
     spark: Any, judged: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:

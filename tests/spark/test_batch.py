@@ -96,7 +96,14 @@ BOUNDS = {
 
 @pytest.mark.parametrize(
     ("check", "names"),
-    [(LOST_WRITE, BOUNDS), (crashing("cast(raise_error('too much') as boolean)"), ["it's", "kept"])],
+    [
+        (LOST_WRITE, BOUNDS),
+        pytest.param(
+            crashing("cast(raise_error('too much') as boolean)"),
+            ["it's", "kept"],
+            marks=pytest.mark.nightly,
+        ),
+    ],
 )
 def test_each_run_is_judged_by_its_own_bounds(
     spark: Any, write: Any, story: Any, tmp_path: Path, check: Check, names: Sequence[str]
@@ -168,6 +175,7 @@ def test_a_report_that_crashes_costs_no_finding(
     assert notes[1] in judged.verdicts["late"].notes
 
 
+@pytest.mark.nightly
 def test_causes_that_cannot_be_derived_cost_no_finding(
     spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +187,7 @@ def test_causes_that_cannot_be_derived_cost_no_finding(
     assert verdict.notes == (REPORTS["derive"][1],)
 
 
+@pytest.mark.nightly
 def test_a_check_that_crashes_leaves_the_causes_of_the_other_findings(
     spark: Any, write: Any, story: Any, tmp_path: Path
 ) -> None:
@@ -197,6 +206,7 @@ def test_a_check_that_crashes_leaves_the_causes_of_the_other_findings(
     assert why.startswith("The check duplicate crashed: ")
 
 
+@pytest.mark.nightly
 def test_a_report_that_ends_the_jvm_costs_no_finding(
     spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +222,7 @@ def test_a_report_that_ends_the_jvm_costs_no_finding(
     )
 
 
+@pytest.mark.nightly
 def test_a_first_look_that_crashes_costs_time_only(
     spark: Any, write: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

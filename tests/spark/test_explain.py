@@ -93,6 +93,7 @@ def test_an_occurrence_of_the_stored_verdict_is_not_looked_for_again(
     assert explained(run, "lost-write/2", capsys=capsys) == looked_for
 
 
+@pytest.mark.nightly
 def test_a_run_without_anomalies_and_without_a_stored_verdict_says_why_it_is_unknown(
     write: Any, story: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

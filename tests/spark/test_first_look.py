@@ -83,6 +83,7 @@ def suspicious(history: History) -> dict[str, frozenset[str]]:
     }
 
 
+@pytest.mark.nightly  # by day, test_planted.py and test_oracles.py need what is suspected
 @pytest.mark.parametrize("check", ALL, ids=lambda check: check.name)
 def test_where_a_check_finds_something_the_first_look_suspects_it(
     everything: Counts, suspicious: Mapping[str, frozenset[str]], check: Check

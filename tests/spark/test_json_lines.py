@@ -207,6 +207,7 @@ def test_a_bad_file_beside_a_good_one(tmp_path: Path, capsys: pytest.CaptureFixt
         assert "x.jsonl: line 1: " in capsys.readouterr().err
 
 
+@pytest.mark.nightly  # by day, runs of tests/cluster go through them
 def test_recorded_runs_have_the_same_verdicts_through_json_lines(spark: Any, tmp_path: Path) -> None:
     """Only the numbers of operations differ."""
     natives, imported = [], []

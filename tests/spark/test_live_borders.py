@@ -191,6 +191,7 @@ CASES: dict[Callable[[Any, Border], None], set[tuple[int, str]]] = {
 """To window and anomaly: what is found, and nothing else."""
 
 
+@pytest.mark.nightly
 def test_rows_of_several_windows_are_judged_together(story: Any, spark: Any) -> None:
     each = {}
     for make in CASES:

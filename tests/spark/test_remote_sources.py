@@ -85,6 +85,7 @@ def test_a_remote_folder_of_runs_is_judged_like_a_local_one(
     assert cli.main(["analyze", f"{uri}/slow"]) == cli.AS_EXPECTED
 
 
+@pytest.mark.nightly
 def test_remote_and_local_runs_in_one_call(runs: Path, far: Far, tmp_path: Path) -> None:
     uri = far(runs)
     status, entries = analyzed(tmp_path, f"{uri}/good", (runs / "lost").as_uri())
@@ -178,6 +179,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
+@pytest.mark.nightly
 def test_an_invalid_remote_file_is_named(
     runs: Path, far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -226,6 +228,7 @@ def test_the_run_that_does_not_exist_is_named(spark: Any, runs: Path, far: Far) 
         sources(spark, [f"{uri}/good", f"{uri}/gone"])
 
 
+@pytest.mark.nightly
 def test_empty_runs_among_many_remote_ones(
     spark: Any, runs: Path, far: Far, write: Any, story: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

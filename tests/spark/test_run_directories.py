@@ -97,6 +97,7 @@ def test_a_part_of_runs_in_buckets(spark: Any, loaded: Any, tmp_path: Path) -> N
     assert all(one.result == "valid" for run, one in verdicts.items() if run != "broken")
 
 
+@pytest.mark.nightly
 def test_the_same_verdicts(spark: Any, runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     uris = [f"file://{run}" for run in runs]
     checks = CHECKS[:: repetitions(1, shorter=8)]

@@ -39,7 +39,14 @@ def test_its_histories_show_nothing(fitted: Any, tables: Any, in_files: bool, tm
     assert verdict.findings == ()
 
 
-@pytest.mark.parametrize(("rows", "generated"), [(None, "false"), (1_000, "false"), (100_000, "true")])
+@pytest.mark.parametrize(
+    ("rows", "generated"),
+    [
+        pytest.param(None, "false", marks=pytest.mark.nightly),
+        pytest.param(1_000, "false", marks=pytest.mark.nightly),
+        (100_000, "true"),
+    ],
+)
 def test_it_uses_the_plans_of_what_is_expected(fitted: Any, rows: int | None, generated: str) -> None:
     warm_up(fitted, rows=rows)
     assert fitted.conf.get("spark.sql.codegen.wholeStage") == generated

@@ -1,9 +1,17 @@
-"""A pytest plugin that names each failure when it comes. After an internal error pytest prints no summary."""
+"""A pytest plugin that names each failure when it comes, and what its process held then.
+
+After an internal error pytest prints no summary. A test that fails only beside others may have found no descriptor,
+thread or memory left.
+"""
 
 from __future__ import annotations
 
+import os
+import resource
+from collections.abc import Iterator
 from typing import Any
 
+import psutil
 import pytest
 
 
@@ -12,6 +20,24 @@ def pytest_configure(config: pytest.Config) -> None:
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Failures(terminal))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[Any]:
+    """Only reports travel from xdist's workers to the controller."""
+    report: Any = yield
+    if report.failed:
+        report.held = held()
+    return report
+
+
+def held() -> str:
+    """What this process and this machine have in use."""
+    process = psutil.Process()
+    descriptors, limit = process.num_fds(), resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    free = psutil.virtual_memory().available >> 20
+    load = os.getloadavg()[0]
+    return f"{descriptors} of {limit} descriptors, {process.num_threads()} threads, {free} MB free, load {load:.0f}"
 
 
 class Failures:
@@ -23,4 +49,5 @@ class Failures:
             worker = getattr(report, "worker_id", "main")
             crash = getattr(report.longrepr, "reprcrash", None)
             reason = crash.message.partition("\n")[0] if crash else ""
-            self._terminal.write(f"\nfailed: {report.nodeid} ({report.when}, {worker}) {reason}\n")
+            state = getattr(report, "held", "crashed")
+            self._terminal.write(f"\nfailed: {report.nodeid} ({report.when}, {worker}: {state}) {reason}\n")

@@ -46,9 +46,12 @@ def test_long_units_begin_first() -> None:
     assert rank("tests/cluster/test_attach.py::test_a") > rank("tests/cluster/test_bank.py::test_b")
 
 
-def test_of_three_workers_the_last_one_takes_light_units_only(pytester: pytest.Pytester) -> None:
+def test_of_three_workers_the_last_one_takes_light_units_only_and_the_second_one_none(
+    pytester: pytest.Pytester,
+) -> None:
     heavy = ("tests/acceptance/test_a", "tests/acceptance/test_b", "tests/acceptance/test_c")
-    for name in (*heavy, "tests/docs/test_d"):
+    light = ("tests/docs/test_d", "tests/docs/test_e", "tests/docs/test_f", "tests/docs/test_g")
+    for name in (*heavy, *light):
         file = pytester.path / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("import time\ndef test_it(): time.sleep(0.2)\n")
@@ -61,9 +64,12 @@ def test_of_three_workers_the_last_one_takes_light_units_only(pytester: pytest.P
         """
     )
     shown = pytester.runpytest_subprocess("-n", "3", "-v", "--import-mode=importlib")
-    shown.assert_outcomes(passed=4)
+    shown.assert_outcomes(passed=7)
     ran = re.findall(r"\[(gw\d)\] .* PASSED (\S+)\.py", shown.stdout.str())
-    assert {file for worker, file in ran if worker == "gw2"} == {"tests/docs/test_d"}
+    assert {file for worker, file in ran if worker == "gw2"} & {*light}
+    assert {file for worker, file in ran if worker == "gw2"}.isdisjoint(heavy)
+    assert {file for worker, file in ran if worker == "gw1"} & {*heavy}
+    assert {file for worker, file in ran if worker == "gw1"}.isdisjoint(light)
     assert [is_light_worker(f"gw{number}", 3) for number in range(3)] == [False, False, True]
     assert not any(is_light_worker(f"gw{number}", 2) for number in range(2))
     assert is_light(unit("tests/docs/test_site.py::test_e"))

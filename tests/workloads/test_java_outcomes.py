@@ -57,6 +57,12 @@ NO_MAPPING, UNKNOWN_ID = errors.InvalidProducerIdMappingError.errno, errors.Unkn
 INVALID_STATE, ABORTABLE = errors.InvalidTxnStateError.errno, errors.TransactionAbortableError.errno
 
 
+IDEMPOTENCE = pytest.mark.parametrize(
+    "idempotence",
+    [pytest.param(True, id="idempotent"), pytest.param(False, id="plain", marks=pytest.mark.nightly)],
+)
+
+
 @pytest.fixture(scope="module", params=RELEASES)
 def release(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -80,7 +86,7 @@ def broker() -> Iterator[FakeBroker]:
         yield one
 
 
-@pytest.fixture(params=[1, 2], ids=["v1", "v2"])
+@pytest.fixture(params=[pytest.param(1, id="v1", marks=pytest.mark.nightly), pytest.param(2, id="v2")])
 def coordinator(request: pytest.FixtureRequest) -> Iterator[FakeBroker]:
     """With each version of transactions: from 4.0 on, clients use version 2 (KIP-890) if the broker has it."""
     with fake_broker(transactions=request.param) as one:
@@ -196,7 +202,7 @@ def test_no_error_of_a_broker_is_a_failure_of_an_idempotent_producer(
     assert {"ok", "info"} == set(types.values())
 
 
-@pytest.mark.parametrize("idempotence", [True, False], ids=["idempotent", "plain"])
+@IDEMPOTENCE
 @pytest.mark.parametrize(
     "answers",
     [
@@ -221,7 +227,7 @@ def test_an_error_before_an_acknowledgement_is_ok(
     one.close(1)
 
 
-@pytest.mark.parametrize("idempotence", [True, False], ids=["idempotent", "plain"])
+@IDEMPOTENCE
 @pytest.mark.parametrize("answer", [SILENT, DROP, NOT_ENOUGH_REPLICAS])
 def test_a_record_that_expires_is_unknown(
     client: CommandLibrary, broker: FakeBroker, answer: Any, idempotence: bool
