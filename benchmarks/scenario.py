@@ -1,6 +1,7 @@
 """Where the time of a scenario goes, from a new process to the verdict, and of a second one in the same session.
 
   .venv/bin/python benchmarks/scenario.py [--rounds 3] [--before CHECKOUT] [--json]
+  .venv/bin/python benchmarks/scenario.py --tests 10 [--json]
 
 The scenario: three brokers, the clients of `AppendLog`, and a leader isolated from second 3 to second 11 of the load.
 The parts, in seconds:
@@ -14,7 +15,9 @@ final reads
 verdict
 above        all of them without the schedule's own seconds; at most 14 in the first test, 8 in the second
 
---before measures the code of another checkout as well, in turns. Needs the images and the quick start of
+--before measures the code of another checkout as well, in turns. --tests runs pytest on a file with so many tests on
+one cluster, in each of which the leader is isolated for 10 s, and prints the seconds of the session, of the first
+test, and of each later one: the median, and what of it is above the schedule. Needs the images and the quick start of
 `kafkacheck setup`.
 """
 
@@ -30,6 +33,7 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -58,6 +62,34 @@ def scenario(folder: Path, began: int) -> dict[str, dict[str, float]]:
             found[which] = split(run.path, began, time.monotonic_ns())
             began = time.monotonic_ns()
     return found
+
+
+TESTS = """
+import pytest
+from pytest_kafkacheck import AppendLog, Experiment, isolate
+
+@pytest.mark.parametrize("number", range({tests}))
+def test_it(kafkacheck, number):
+    workload = AppendLog(topic_config={{"min.insync.replicas": 2}})
+    kafkacheck(Experiment(workload=workload, faults=[isolate("leader", at=3, lasting=10)])).assert_valid()
+"""
+
+OF_TESTS = 13
+"""Seconds of the schedule of each of these tests."""
+
+
+def session(tests: int) -> dict[str, float]:
+    """Seconds of a session of pytest with so many tests, and of its tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, report = Path(folder, "test_it.py"), Path(folder, "report.xml")
+        file.write_text(TESTS.format(tests=tests))
+        call = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}", str(file)]
+        began = time.monotonic()
+        subprocess.run(call, check=True, stdout=sys.stderr, cwd=folder)
+        whole = time.monotonic() - began
+        first, *later = (float(case.attrib["time"]) for case in ElementTree.parse(report).iter("testcase"))
+    each = statistics.median(later)
+    return {"session": whole, "first test": first, "later test": each, "above": each - OF_TESTS}
 
 
 def split(home: Path, began: int, ended: int) -> dict[str, float]:
@@ -107,12 +139,17 @@ def table(found: dict[str, list[dict[str, dict[str, float]]]]) -> Table:
     return shown
 
 
+def _lines(seconds: dict[str, float]) -> str:
+    return "\n".join(f"{name:<12}{each:8.2f}" for name, each in seconds.items())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--before", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--tests", type=int, metavar="N")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
     parser.add_argument("--began", type=int, help=argparse.SUPPRESS)
@@ -124,6 +161,14 @@ def main() -> None:
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
     require_images([ClusterSpec().version])
+    if options.tests is not None:
+        if options.tests < 2:
+            parser.error(
+                f"--tests {options.tests}: expected at least 2, since the first test starts the cluster"
+            )
+        seconds = session(options.tests)
+        print(json.dumps(seconds) if options.json else _lines(seconds))
+        return
     checkouts = {"now": Path(__file__).parents[1]}
     if options.before:
         checkouts = {"before": options.before.resolve(), **checkouts}
