@@ -256,12 +256,17 @@ def _explained(conf: SparkConf, java: Path | None, log: Path) -> Iterator[None]:
     try:
         yield
     except (PySparkRuntimeError, OSError) as error:
-        written = log.read_text(errors="replace").strip()[-2000:] if log.is_file() else ""
+        written = without_frames(log.read_text(errors="replace")) if log.is_file() else ""
         tried = java or os.environ.get("JAVA_HOME") or shutil.which("java") or "no java found"
         raise NotStarted(
             f"Spark did not start (java: {tried}; heap: {conf.get('spark.driver.memory')}). "
-            f"It needs a Java runtime, version 17 or later. Output of the JVM: {written or 'nothing'}"
+            f"It needs a Java runtime, version 17 or later. Output of the JVM: {written[-2000:] or 'nothing'}"
         ) from error
+
+
+def without_frames(output: str) -> str:
+    """What a JVM wrote, without the frames of its stack traces: they are longer than the errors above them."""
+    return "\n".join(line for line in output.splitlines() if not line.startswith(("\tat ", "\t... "))).strip()
 
 
 @contextmanager
