@@ -61,7 +61,33 @@ def find_cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) 
         lowest = _lowest(proof, run.period(after.time))
         if before.leads and lowest is not None and _is_overruled(evidence.changes, before, after, lowest):
             cuts[key] = LogCut(before=leading, after=after, offset=lowest)
-    return list(cuts.values())
+    found = list(cuts.values())
+    lines = [] if run.logs is None else run.logs.about(evidence.log)
+    leaders = [cut for cut in found if cut.before.leads]
+    return [_placed(cut, lines, proof if leaders == [cut] else (), run) for cut in found]
+
+
+def _placed(cut: LogCut, lines: Sequence[LogLine], proof: Sequence[Extent], run: RunEvidence) -> LogCut:
+    """Where its broker logged that it truncates. Without such a line, where the findings begin if that is below what
+    samples show and not below the high watermark: a successor has appended new records until it is asked.
+
+    proof  of a leader whose log alone was cut; empty for another one.
+    """
+    if run.began is not None:
+        offsets = [
+            int(match[2])
+            for line in lines
+            if line.node == f"kafka{cut.before.node}"
+            and cut.before.time <= run.began + line.time * 1e9 <= cut.after.time
+            and (match := CUT.match(line.text)) is not None
+            and int(match[2]) < (cut.before.log_end or 0)
+        ]
+        if offsets:
+            return replace(cut, offset=min(offsets))
+    lowest, mark = _lowest(proof, run.period(cut.after.time)), cut.before.high_watermark
+    if lowest is None or mark is None or lowest < mark:
+        return cut
+    return replace(cut, offset=min(lowest, cut.offset))
 
 
 def _is_first(after: Sample, cuts: Mapping[tuple[int, int], LogCut]) -> bool:

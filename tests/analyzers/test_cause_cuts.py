@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from analyzers.causes.evidence import Change, Extent, Sample
+from analyzers.causes.evidence import Change, Extent, RunEvidence, Sample
 from analyzers.causes.explainers.truncation import truncations
+from analyzers.history.surroundings import LogLine
 from analyzers.verdict.finding import Cause
 from tests.support.cause_evidence import (
     FOLLOWS,
@@ -21,6 +24,7 @@ from tests.support.cause_evidence import (
     evidence,
     extent,
     fault,
+    first_cause,
     of_log,
     sample,
     stale,
@@ -251,12 +255,66 @@ def test_a_cut_lies_where_the_successor_began_although_the_log_has_grown_since()
         assert cause is not None
         assert [(each.log_end, each.offset) for each in cause.cuts] == [(20, 10)]
     for unseen in (None, replace(NEW, log_end=None), replace(NEW, node=3), replace(NEW, log_end=18)):
-        cause = deposed(OLD, unseen, grown)
-        assert cause is not None
-        assert [each.offset for each in cause.cuts] == [17]
+        for mark in (11, None):  # the findings may lie below the part that was cut
+            cause = deposed(replace(OLD, high_watermark=mark), unseen, grown)
+            assert cause is not None
+            assert [each.offset for each in cause.cuts] == [17]
     cause = deposed(OLD, NEW, grown, sample(9, 3, 1, 0, 14), sample(13, 3, 2, 1, 12))
     assert cause is not None
     assert [each.offset for each in cause.cuts] == [10, 10]
+
+
+def test_a_cut_begins_with_what_is_lost_although_the_successor_was_asked_late() -> None:
+    """It had appended up to 18 by then."""
+    late, grown = replace(NEW, log_end=18), replace(FOLLOWS, log_end=17)
+    cause = deposed(OLD, late, grown)
+    assert cause is not None
+    assert [each.offset for each in cause.cuts] == [10]
+    assert "has truncated its log from 20 to 10" in texts(cause)[-1]
+    higher = cut(extent("lost-write", low=17, high=19), of=changes(OLD, late, grown))
+    assert higher is not None
+    assert [each.offset for each in higher.cuts] == [17]
+    both = deposed(OLD, late, grown, sample(13, 2, 2, 1, 19), sample(14, 2, 1, 2, 18))
+    assert both is not None
+    assert [each.offset for each in both.cuts] == [17, 18], "which of two leaders lost them is not known"
+    follower = deposed(OLD, late, grown, sample(9, 3, 1, 0, 19), sample(13, 3, 2, 1, 18))
+    assert follower is not None
+    assert [each.offset for each in follower.cuts] == [10, 18]
+
+
+@pytest.mark.parametrize(
+    ("node", "time", "offsets", "expected"),
+    [
+        ("kafka1", 11.0, [15, 12], 12),
+        ("kafka1", 11.0, [12, 15], 12),
+        ("kafka1", 8.0, [12], 12),
+        ("kafka1", 12.0, [12], 12),
+        ("kafka1", 7.9, [12], 10),
+        ("kafka1", 12.1, [12], 10),
+        ("kafka2", 11.0, [12], 10),
+        ("kafka1", 11.0, [19], 19),
+        ("kafka1", 11.0, [20], 10),  # it had no record there
+    ],
+)
+def test_a_cut_lies_where_its_broker_logged_it(
+    node: str, time: float, offsets: list[int], expected: int
+) -> None:
+    lines = [
+        LogLine(time=time, node=node, text=f"Truncating partition t-0 with TruncationState(offset={to},")
+        for to in offsets
+    ]
+    lines.append(LogLine(time=time, node=node, text="Leader t-0 starts at leader epoch 1 from offset 3"))
+    logs: Any = SimpleNamespace(about=lambda log: lines if log == LOG else [])
+    run = replace(evidence(LOST, of=changes(OLD, replace(NEW, log_end=18), FOLLOWS)), logs=logs)
+    assert [each.offset for each in of_first(run).cuts] == [expected]
+    untimed = replace(run, began=None)
+    assert [each.offset for each in of_first(untimed).cuts] == [10]
+
+
+def of_first(run: RunEvidence) -> Cause:
+    cause = first_cause(truncations(of_log(run), run), run)
+    assert cause is not None
+    return cause
 
 
 def test_a_leader_is_overruled_once() -> None:
