@@ -52,7 +52,11 @@ def commands() -> Iterator[tuple[str, Command]]:
 def _details(command: Command) -> str:
     parser = argparse.ArgumentParser(add_help=False)
     command.add_options(parser)
-    rows = [[f"`{_name(action)}`", _help(action)] for action in parser._actions]
+    rows = [
+        [f"`{_name(action)}`", _help(action)]
+        for action in parser._actions
+        if action.help != argparse.SUPPRESS
+    ]
     examples = "\n".join(["```", *command.examples, "```"])
     return f"{table(['argument', 'means'], rows)}\n\n{examples}" if rows else examples
 
