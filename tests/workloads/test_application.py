@@ -331,7 +331,7 @@ def test_an_instance_is_frozen_and_its_worker_is_not(start: Start) -> None:
     assert sorted(state in STOPPED for state in group_states(worker.pid)) == [False, True, True]
     worker.pause()
     worker.thaw()
-    assert worker.is_paused
+    wait_until(lambda: worker.is_paused)
     assert not worker.freeze(60), "a fault holds it"
     worker.resume()
     wait_until(lambda: not set(group_states(worker.pid)) & STOPPED)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -155,10 +156,18 @@ class WorkerProcess:
         seconds. False where nothing that its role has started runs, or where it stands still already."""
         if not self._standstill.freeze(limit):
             return False
+        # A signal stops a process when it runs next, which takes some time on a busy machine.
+        deadline = time.monotonic() + STOP_LIMIT
+        while self._running() > 0 and time.monotonic() < deadline:
+            time.sleep(0.001)
         if any(state in STOPPED for state in group_states(self.pid)):
             return True
         self.thaw()
         return False
+
+    def _running(self) -> int:
+        """How many processes that its role has started do not stand still."""
+        return sum(state not in STOPPED for state in group_states(self.pid)) - self.is_alive
 
     @property
     def is_frozen(self) -> bool:
@@ -242,6 +251,9 @@ class WorkerProcess:
 
 STOPPED = frozenset("Tt")
 """The kernel's states of a process that got SIGSTOP, or that a debugger stopped."""
+
+STOP_LIMIT = 1.0
+"""Seconds for processes to stand still after SIGSTOP."""
 
 
 def group_states(group: int) -> list[str]:
