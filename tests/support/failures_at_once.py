@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,11 +34,14 @@ def pytest_runtest_makereport() -> Iterator[Any]:
 
 def held() -> str:
     """What this process and this machine have in use."""
-    process = psutil.Process()
-    descriptors, limit = process.num_fds(), resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    free = psutil.virtual_memory().available >> 20
-    load = os.getloadavg()[0]
-    return f"{descriptors} of {limit} descriptors, {process.num_threads()} threads, {free} MB free, load {load:.0f}"
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    try:
+        descriptors = psutil.Process().num_fds()
+        free, load = psutil.virtual_memory().available >> 20, os.getloadavg()[0]
+    except (OSError, psutil.Error) as error:  # to count descriptors takes one more
+        return f"of {limit} descriptors: {error}"
+    threads = threading.active_count()
+    return f"{descriptors} of {limit} descriptors, {threads} threads, {free} MB free, load {load:.0f}"
 
 
 class Failures:
