@@ -71,25 +71,25 @@ from pytest_kafkacheck import AppendLog, Experiment, isolate
 @pytest.mark.parametrize("number", range({tests}))
 def test_it(kafkacheck, number):
     workload = AppendLog(topic_config={{"min.insync.replicas": 2}})
-    kafkacheck(Experiment(workload=workload, faults=[isolate("leader", at=3, lasting=10)])).assert_valid()
+    kafkacheck(Experiment(workload=workload, faults=[isolate("leader", at={at}, lasting={lasting})])).assert_valid()
 """
 
-OF_TESTS = 13
-"""Seconds of the schedule of each of these tests."""
+TEST_LASTING = 10
+"""Seconds for which the leader is isolated in each of these tests."""
 
 
 def session(tests: int) -> dict[str, float]:
     """Seconds of a session of pytest with so many tests, and of its tests."""
     with tempfile.TemporaryDirectory() as folder:
         file, report = Path(folder, "test_it.py"), Path(folder, "report.xml")
-        file.write_text(TESTS.format(tests=tests))
+        file.write_text(TESTS.format(tests=tests, at=AT, lasting=TEST_LASTING))
         call = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}", str(file)]
         began = time.monotonic()
         subprocess.run(call, check=True, stdout=sys.stderr, cwd=folder)
         whole = time.monotonic() - began
         first, *later = (float(case.attrib["time"]) for case in ElementTree.parse(report).iter("testcase"))
     each = statistics.median(later)
-    return {"session": whole, "first test": first, "later test": each, "above": each - OF_TESTS}
+    return {"session": whole, "first test": first, "later test": each, "above": each - AT - TEST_LASTING}
 
 
 def split(home: Path, began: int, ended: int) -> dict[str, float]:
@@ -148,8 +148,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--before", type=Path, metavar="CHECKOUT")
-    parser.add_argument("--tests", type=int, metavar="N")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--before", type=Path, metavar="CHECKOUT")
+    either.add_argument("--tests", type=int, metavar="N")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--in", type=Path, dest="folder", help=argparse.SUPPRESS)
     parser.add_argument("--began", type=int, help=argparse.SUPPRESS)
@@ -157,15 +158,13 @@ def main() -> None:
     if options.folder:
         print(json.dumps(scenario(options.folder, options.began)))
         return
+    if options.tests is not None and options.tests < 2:
+        parser.error(f"--tests {options.tests}: expected at least 2, since the first test starts the cluster")
     require_java()
     from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 
     require_images([ClusterSpec().version])
-    if options.tests is not None:
-        if options.tests < 2:
-            parser.error(
-                f"--tests {options.tests}: expected at least 2, since the first test starts the cluster"
-            )
+    if options.tests:
         seconds = session(options.tests)
         print(json.dumps(seconds) if options.json else _lines(seconds))
         return

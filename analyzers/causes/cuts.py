@@ -32,8 +32,13 @@ class LogCut:
         )
 
 
-def find_cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) -> list[LogCut]:
-    """Every cut that samples show. One that is shorter than the time between two samples shows in the findings."""
+def find_cuts(
+    evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence, lines: Sequence[LogLine] = ()
+) -> list[LogCut]:
+    """Every cut that samples show. One that is shorter than the time between two samples shows in the findings.
+
+    lines  what brokers logged about this log.
+    """
     recreated = [event for event in run.events if event.fault == RECREATE]
     led: dict[int, Sample] = {}
     cuts: dict[tuple[int, int], LogCut] = {}
@@ -62,25 +67,25 @@ def find_cuts(evidence: LogEvidence, proof: Sequence[Extent], run: RunEvidence) 
         if before.leads and lowest is not None and _is_overruled(evidence.changes, before, after, lowest):
             cuts[key] = LogCut(before=leading, after=after, offset=lowest)
     found = list(cuts.values())
-    lines = [] if run.logs is None else run.logs.about(evidence.log)
     leaders = [cut for cut in found if cut.before.leads]
     return [_placed(cut, lines, proof if leaders == [cut] else (), run) for cut in found]
 
 
 def _placed(cut: LogCut, lines: Sequence[LogLine], proof: Sequence[Extent], run: RunEvidence) -> LogCut:
-    """Where its broker logged that it truncates. Without such a line, where the findings begin if that is below what
-    samples show and not below the high watermark: a successor has appended new records until it is asked.
+    """The cut at the offset to which its broker logged a truncation. Without such a line, at the lowest finding, if
+    that is lower than the samples show and not below the high watermark: the first sample of a successor may come
+    after it has appended records.
 
-    proof  of a leader whose log alone was cut; empty for another one.
+    proof  findings, if this is the only cut of a leader; otherwise empty, since they may belong to another cut.
     """
     if run.began is not None:
         offsets = [
-            int(match[2])
+            logged[0]
             for line in lines
             if line.node == f"kafka{cut.before.node}"
             and cut.before.time <= run.began + line.time * 1e9 <= cut.after.time
-            and (match := CUT.match(line.text)) is not None
-            and int(match[2]) < (cut.before.log_end or 0)
+            and (logged := _cut(line, lines)) is not None
+            and logged[0] < (cut.before.log_end or 0)
         ]
         if offsets:
             return replace(cut, offset=min(offsets))
@@ -169,14 +174,16 @@ class Trace:
     """Whether a controller logged that the new leader was not in the ISR."""
 
 
-def trace(evidence: LogEvidence, extents: Sequence[Extent], run: RunEvidence) -> Trace | None:
+def trace(
+    evidence: LogEvidence, extents: Sequence[Extent], run: RunEvidence, lines: Sequence[LogLine]
+) -> Trace | None:
     """What shows that the log was cut, and from where on. None if nothing does.
 
     extents  findings that no sample explains.
+    lines    what brokers logged about this log.
     """
     if any(event.fault == RECREATE for event in run.active(*span_of(extents))):
         return None  # The new topic has another log.
-    lines = [] if run.logs is None else run.logs.about(evidence.log)
     found = [
         *_rewritten(extents, run),
         *_new_epoch(evidence, extents, run),

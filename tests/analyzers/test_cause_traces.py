@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -123,9 +122,8 @@ def traced(
     *extents: Extent, lines: Sequence[LogLine] = (), events: Sequence[FaultEvent] = (), **more: Any
 ) -> Any:
     """The offset of the trace, and its steps as texts; None without one."""
-    logs: Any = SimpleNamespace(about=lambda _: lines)
-    run = replace(evidence(*extents, events=events), logs=logs, **more)
-    found = trace(run.of_log(LOG), extents, run)
+    run = replace(evidence(*extents, events=events), **more)
+    found = trace(run.of_log(LOG), extents, run, lines)
     return found and (found.offset, [step.text for step in found.steps])
 
 

@@ -39,7 +39,7 @@ def held() -> str:
         descriptors = psutil.Process().num_fds()
         free, load = psutil.virtual_memory().available >> 20, os.getloadavg()[0]
     except (OSError, psutil.Error) as error:  # to count descriptors takes one more
-        return f"of {limit} descriptors: {error}"
+        return f"limit of {limit} descriptors, {error}"
     threads = threading.active_count()
     return f"{descriptors} of {limit} descriptors, {threads} threads, {free} MB free, load {load:.0f}"
 

@@ -340,6 +340,15 @@ def test_an_instance_is_frozen_and_its_worker_is_not(start: Start) -> None:
     assert not worker.is_frozen
 
 
+def test_a_process_that_stops_late_is_frozen(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = start(WITH_CHILD)
+    wait_until(lambda: members(worker) == 3)
+    looks = [["S", "R", "R"], ["S", "T", "R"], ["S", "T", "T"]]
+    monkeypatch.setattr("workloads.workers.process.group_states", lambda _: looks.pop(0))
+    assert worker.freeze(60)
+    assert looks == []
+
+
 def test_nothing_that_runs_is_nothing_to_freeze(start: Start, tmp_path: Path) -> None:
     worker = start("print('begun')", restarts=5)
     has_begun(tmp_path)

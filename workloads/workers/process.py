@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
+
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from workloads.applications.confinement import PacketCuts
 from workloads.workers.parent_death import PARENT, spawn
@@ -157,17 +158,16 @@ class WorkerProcess:
         if not self._standstill.freeze(limit):
             return False
         # A signal stops a process when it runs next, which takes some time on a busy machine.
-        deadline = time.monotonic() + STOP_LIMIT
-        while self._running() > 0 and time.monotonic() < deadline:
-            time.sleep(0.001)
-        if any(state in STOPPED for state in group_states(self.pid)):
+        stopping = Retrying(
+            retry=retry_if_result(_do_several_run),
+            stop=stop_after_delay(STOP_LIMIT),
+            wait=wait_fixed(0.001),
+            retry_error_callback=lambda last: last.outcome and last.outcome.result(),
+        )
+        if any(state in STOPPED for state in stopping(group_states, self.pid)):
             return True
         self.thaw()
         return False
-
-    def _running(self) -> int:
-        """How many processes that its role has started do not stand still."""
-        return sum(state not in STOPPED for state in group_states(self.pid)) - self.is_alive
 
     @property
     def is_frozen(self) -> bool:
@@ -254,6 +254,11 @@ STOPPED = frozenset("Tt")
 
 STOP_LIMIT = 1.0
 """Seconds for processes to stand still after SIGSTOP."""
+
+
+def _do_several_run(states: Sequence[str]) -> bool:
+    """Whether not only the worker itself runs."""
+    return sum(state not in STOPPED for state in states) > 1
 
 
 def group_states(group: int) -> list[str]:

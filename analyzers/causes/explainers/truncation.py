@@ -161,8 +161,9 @@ def truncations(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation
     the last one also those that come later.
     """
     proof = [each for each in evidence.extents if each.anomaly in PROOF]
+    lines = [] if run.logs is None else run.logs.about(evidence.log)
     cuts = sorted(
-        (cut for cut in find_cuts(evidence, proof, run) if cut.covered(proof)),
+        (cut for cut in find_cuts(evidence, proof, run, lines) if cut.covered(proof)),
         key=lambda cut: (not cut.before.leads, -cut.covered(proof), cut.after.time),
     )
     rest = [each for each in evidence.extents if each.anomaly in CONSEQUENCES]
@@ -175,7 +176,7 @@ def truncations(evidence: LogEvidence, run: RunEvidence) -> Iterator[Explanation
         if explained:
             yield _explanation(evidence, run, [largest, *others], explained)
             rest = [each for each in rest if each not in explained]
-    if (found := trace(evidence, rest, run)) is not None:
+    if (found := trace(evidence, rest, run, lines)) is not None:
         explained = [each for each in rest if each.high is None or each.high >= found.offset]
         yield _traced(evidence, run, found, explained)
 
