@@ -146,9 +146,7 @@ def kill_spark() -> None:
     """Kill the JVM of this process, also one that still starts. What waits for it fails, which is not logged."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     kill_started()
-    if (jvm := current_jvm()) is not None:
-        jvm.proc.kill()
-        forget_dead_jvm()
+    forget_dead_jvm()
 
 
 def _connected(master: str, app: str, conf: Mapping[str, str]) -> SparkSession:

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
+from pyspark import SparkConf
 
 from analyzers.spark.internals import jvm as jvms
 from analyzers.spark.internals import quick_start
@@ -49,7 +51,32 @@ def test_a_spark_of_others_is_stopped_as_usual(jvm: Any) -> None:
     assert jvm.poll() is None
 
 
-def test_a_killed_jvm_is_not_replaced_by_the_thread_that_waits_for_it(jvm: Any, tmp_path: Path) -> None:
+def test_a_killed_jvm_is_not_replaced_by_the_thread_that_waits_for_it(
+    jvm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever fails with it: the wait for its connection, or the start of Spark in it."""
+    monkeypatch.setattr(jvms, "start", lambda *_, **__: jvm)
     jvms.kill_started()
     with pytest.raises(SystemExit):
-        quick_start._wait_for_connection(jvm, tmp_path / "connection")
+        quick_start.launch_directly(SparkConf(loadDefaults=False), scratch=tmp_path, command=("java",))
+
+
+def test_spark_does_not_start_in_the_plain_way_once_its_jvm_was_killed(
+    jvm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in CI, where a signal came while the application started: a second JVM wrote onto the terminal."""
+
+    def fails(*_: Any) -> None:
+        jvms.kill_started()
+        raise Py4JError("Answer from Java side is empty")
+
+    started: list[str] = []
+    builder = SimpleNamespace(config=lambda **_: SimpleNamespace(getOrCreate=lambda: started.append("plain")))
+    monkeypatch.setattr(jvms, "open_session", fails)
+    monkeypatch.setattr(jvms, "SparkSession", SimpleNamespace(builder=builder))
+    monkeypatch.setattr(jvms, "current_jvm", lambda: None)
+    monkeypatch.setattr(jvms.atexit, "register", lambda *_: None)
+    gateway: Any = SimpleNamespace(proc=jvm)
+    with pytest.raises(SystemExit):
+        jvms.open_spark(SparkConf(loadDefaults=False), scratch=tmp_path, java=None, launch=lambda: gateway)
+    assert started == []

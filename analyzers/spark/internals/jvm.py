@@ -62,7 +62,8 @@ def open_spark(
             jvm = launch()
             atexit.register(end_jvm, jvm)
         try:
-            return open_session(jvm, conf)
+            with replaces_no_killed(jvm.proc):
+                return open_session(jvm, conf)
         except Exception:
             if current_jvm() is not jvm:  # PySpark will not use it either
                 end_jvm(jvm)
@@ -115,18 +116,28 @@ def start(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
     return process
 
 
-def was_killed(process: subprocess.Popen[bytes]) -> bool:
-    """Whether `kill_started` killed it."""
-    return process.pid in _killed
+@contextmanager
+def replaces_no_killed(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End this thread, in place of an error of the block, if the JVM was killed here: the program is about to end,
+    and the next way to start Spark would start another JVM."""
+    try:
+        yield
+    except Exception:
+        if process.pid in _killed:
+            raise SystemExit from None
+        raise
 
 
 def kill_started() -> None:
     """Kill the JVMs that were started here, also one that has no connection yet."""
     for process in _started:
         kill(process)
+    if (jvm := current_jvm()) is not None:
+        kill(jvm.proc)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
+    """`replaces_no_killed` knows of it."""
     if process.poll() is None:
         _killed.add(process.pid)
         process.kill()

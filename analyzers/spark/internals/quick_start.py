@@ -193,12 +193,13 @@ def launch_directly(conf: SparkConf, *, scratch: Path, command: tuple[str, ...])
     with (scratch / jvm.LOG).open("wb") as output:
         process = jvm.start(call, cwd=scratch, env=environment, stdout=output, stderr=output)
     try:
-        _wait_for_connection(process, connection)
-        with connection.open("rb") as file:
-            port = str(read_int(file))  # type: ignore[no-untyped-call]
-            secret = UTF8Deserializer().loads(file)  # type: ignore[no-untyped-call]
-        connection.unlink()
-        return jvm.connect(process, port, secret)
+        with jvm.replaces_no_killed(process):
+            _wait_for_connection(process, connection)
+            with connection.open("rb") as file:
+                port = str(read_int(file))  # type: ignore[no-untyped-call]
+                secret = UTF8Deserializer().loads(file)  # type: ignore[no-untyped-call]
+            connection.unlink()
+            return jvm.connect(process, port, secret)
     except Exception:
         jvm.kill(process)
         raise
@@ -208,8 +209,6 @@ def _wait_for_connection(process: subprocess.Popen[bytes], connection: Path) -> 
     """Wait until the JVM has written its port and secret. Raises OSError if it ends or takes too long."""
     deadline = time.monotonic() + START_LIMIT
     while not connection.is_file():
-        if jvm.was_killed(process):
-            raise SystemExit  # ends this thread, which would start another JVM in place of the killed one
         if process.poll() is not None or time.monotonic() > deadline:
             raise OSError(f"the JVM opened no connection (exit status {process.returncode})")
         time.sleep(0.01)

@@ -111,17 +111,7 @@ class Agent:
         encoded = base64.b64encode(command.encode()).decode()
         with self._lock:
             try:
-                channel = self._channel or self._start()
-                self._number += 1
-                number = str(self._number)
-                channel.settimeout(timeout + 10)
-                channel.sendall(f"{number} {timeout:.1f} {encoded}\n".encode())
-                while True:
-                    answer, status, *output = self._line(channel, timeout + 10).split(" ")
-                    if answer == number:
-                        return int(status), base64.b64decode(output[0] if output else "").decode(
-                            errors="replace"
-                        )
+                return self._answer(self._channel or self._start(), encoded, timeout)
             except OSError as error:
                 # The next command starts a new agent. The old one heals, and the verification of faults notices that.
                 self._disconnect()
@@ -156,7 +146,9 @@ class Agent:
         channel.sendall(f"0 10 {base64.b64encode(b'true').decode()}\n".encode())
         if (answer := self._line(channel, START_LIMIT).strip()) != "0 0":
             raise ConnectionResetError(f"the agent did not start, it answered {answer!r}")
-        threading.Thread(target=self._send_heartbeats, name="kafkacheck-agent-heartbeat", daemon=True).start()
+        threading.Thread(
+            target=self._send_heartbeats, args=(channel,), name="kafkacheck-agent-heartbeat", daemon=True
+        ).start()
         return channel
 
     def _disconnect(self) -> None:
@@ -164,12 +156,29 @@ class Agent:
             self._channel.close()
         self._channel = None
 
-    def _send_heartbeats(self) -> None:
+    def _answer(self, channel: Channel, command: str, timeout: float) -> tuple[int, str]:
+        """`command`: in base64. Raises OSError."""
+        self._number += 1
+        number = str(self._number)
+        channel.settimeout(timeout + 10)
+        channel.sendall(f"{number} {timeout:.1f} {command}\n".encode())
+        while True:
+            answer, status, *output = self._line(channel, timeout + 10).split(" ")
+            if answer == number:
+                return int(status), base64.b64decode(output[0] if output else "").decode(errors="replace")
+
+    def _send_heartbeats(self, channel: Channel) -> None:
+        """Until the agent at that channel ends. A heartbeat starts no other agent: nobody would end that one."""
+        command = base64.b64encode(RENEW.encode()).decode()
         while not self._closed.wait(HEARTBEAT):
-            try:
-                self.shell(RENEW, timeout=2)
-            except (InfrastructureError, ValueError):
-                return  # the next command reports the failure
+            with self._lock:
+                if self._channel is not channel:
+                    return
+                try:
+                    self._answer(channel, command, 2)
+                except (OSError, ValueError):
+                    self._disconnect()
+                    return
 
     def _line(self, channel: Channel, limit: float) -> str:
         """The next line of output, within that many seconds."""

@@ -157,10 +157,11 @@ def leftovers(cluster: ExaminedCluster) -> list[str]:
 
 
 def end_network_faults(node: ClusterNode) -> None:
-    """End agents of other sessions and remove their rules. Raises InfrastructureError.
+    """End all agents of a node, of this session and of others, and remove their rules. Raises InfrastructureError.
 
     An agent that is busy heals only afterwards, which would undo faults of this session. So this waits for its end.
     """
+    node.agent.end()  # otherwise its next command would find out that it has ended
     node.look(f"{END_OTHERS}\n{HEAL}\ntrue", timeout=LIMIT)
 
 
