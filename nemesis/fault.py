@@ -85,8 +85,12 @@ class Fault(ABC):
     needs_process     its proof needs a running process. Random schedules do not begin it where one may be blocked.
     needs_peer        its proof measures packets from another node. Random schedules do not begin it where another
                       fault may cut the node off from all others.
+    needs_all_nodes   its proof needs the controller and every replica. Random schedules begin it only when no fault
+                      is at work at a node, and the replicas have had time to get in sync.
     strikes_serving   it ends a process or makes it stand still that must have served just before: one that was
                       booting, hung or fenced was not struck. Its proof asks `nemesis.steps.serving`.
+    destroys_records  what a replica had acknowledged may be gone. Random schedules begin it only as with
+                      `needs_all_nodes`: nothing keeps a record whose last copy is destroyed.
     allows            names of faults that may begin at the same node while it blocks the process.
     restores_state    it remembers an earlier state and restores it at the end. Two of these cannot overlap at the
                       same object: the later one would restore what the earlier one had set.
@@ -111,7 +115,9 @@ class Fault(ABC):
     blocks_process: ClassVar[bool] = False
     needs_process: ClassVar[bool] = False
     needs_peer: ClassVar[bool] = False
+    needs_all_nodes: ClassVar[bool] = False
     strikes_serving: ClassVar[bool] = False
+    destroys_records: ClassVar[bool] = False
     allows: ClassVar[frozenset[str]] = frozenset()
     restores_state: ClassVar[bool] = False
     changes_cluster: ClassVar[bool] = False

@@ -40,6 +40,9 @@ SETTLING = 12.0
 """Seconds after a fault of nodes or clients in which a group may be without a coordinator, or wait for a member that
 is gone: 6 s each, the session timeout of the workloads. Nobody can join or take over a transactional id meanwhile."""
 
+CATCHING_UP = 10.0
+"""Seconds after a fault of nodes in which a replica may not be in sync again, on a busy machine."""
+
 MEASURING = 3.0
 """Seconds in which test packets show that a fault of packets is at work."""
 
@@ -144,7 +147,17 @@ def workload_targets(fault: type[Fault], topology: Topology) -> Sequence[str]:
     match fault.target_family:
         case "nodes":
             coordinators = (f"coordinator:{group}" for group in topology.members)
-            return (*TARGETS["nodes"], *coordinators, *(f"transaction-coordinator:{id}" for id in ids))
+            leaders = (f"leader:{topic}-0" for topic in topology.internal)
+            return (
+                *TARGETS["nodes"],
+                *coordinators,
+                *(f"transaction-coordinator:{id}" for id in ids),
+                *leaders,
+            )
+        case "partition":
+            return _partitions(topology) or targets(fault)
+        case "topic":
+            return tuple(f"topic:{topic}" for topic in topology.topics) or targets(fault)
         case "clients":
             return (*(f"role:{role}" for role in topology.clients), *(f"member:{group}" for group in groups))
         case "group":
@@ -152,6 +165,16 @@ def workload_targets(fault: type[Fault], topology: Topology) -> Sequence[str]:
         case "producer":
             return tuple(f"transaction:{id}" for id in ids)
     return targets(fault)
+
+
+def _partitions(topology: Topology) -> tuple[str, ...]:
+    """Each topic, internal ones included, has the same share of the targets, however many partitions it has."""
+    counts = {**topology.topics, **topology.internal}
+    return tuple(
+        f"partition:{topic}-{number % partitions}"
+        for topic, partitions in counts.items()
+        for number in range(max(counts.values()))
+    )
 
 
 def default_weights(*, clients: bool = False) -> dict[str, float]:
@@ -283,8 +306,8 @@ def _interferes(event: Event, other: Event, topology: Topology) -> bool:
     if may_block_the_same(event, other) and event.overlaps(other):
         return True
     return any(
-        hides(*pair)
-        for hides in (_hides, _separates, _unsettles)
+        spoils(*pair)
+        for spoils in (_hides, _separates, _unsettles, _thins_out)
         for pair in ((event, other), (other, event))
     )
 
@@ -309,6 +332,13 @@ def _unsettles(event: Event, other: Event) -> bool:
     if other.fault.target_family not in NAMED or event.fault.target_family in NAMED:
         return False
     return _begins_during(other, event, SETTLING)
+
+
+def _thins_out(event: Event, other: Event) -> bool:
+    """Whether `other` may begin while, because of `event`, not all nodes serve and not all replicas are in sync."""
+    if not (other.fault.needs_all_nodes or other.fault.destroys_records):
+        return False
+    return event.fault.target_family == "nodes" and _begins_during(other, event, CATCHING_UP)
 
 
 def _begins_during(event: Event, other: Event, more: float) -> bool:

@@ -294,12 +294,13 @@ def _check_log(target: Target, topology: Topology, what: str) -> None:
                 f"{what}: name a topic, such as {example!r}; a test's own code has no main topic"
             )
         return
-    if topic is None or topic not in topology.topics:
-        allowed = ", ".join(topology.topics) or "none"
+    partitions = {**topology.topics, **topology.internal}
+    if topic is None or topic not in partitions:
+        allowed = ", ".join(partitions) or "none"
         raise ValueError(f"{what}: the workload has no topic {topic or 'at all'}; allowed: {allowed}")
-    if (target.partition or 0) >= topology.topics[topic]:
+    if (target.partition or 0) >= partitions[topic]:
         raise ValueError(
-            f"{what}: {topic} has no partition {target.partition}; allowed: 0 to {topology.topics[topic] - 1}"
+            f"{what}: {topic} has no partition {target.partition}; allowed: 0 to {partitions[topic] - 1}"
         )
 
 

@@ -16,6 +16,7 @@ class Topology:
     controllers  ids of the KRaft voters, combined ones included; none in ZooKeeper mode.
     zookeepers   ids of the ZooKeeper nodes.
     topics       name to number of partitions; the first is the workload's main topic.
+    internal     the same of the internal topics that the clients use, such as {"__consumer_offsets": 1}.
     any_topic    whether there may be other topics, of which nothing is known.
     replicas     replication factor of these topics; with any_topic, the highest that one can have.
     clients      role to number of client processes, such as {"producer": 2}; they have the numbers from 0 on.
@@ -32,6 +33,7 @@ class Topology:
     controllers: tuple[int, ...] = ()
     zookeepers: tuple[int, ...] = ()
     topics: Mapping[str, int] = field(default_factory=dict)
+    internal: Mapping[str, int] = field(default_factory=dict)
     any_topic: bool = False
     replicas: int = 1
     clients: Mapping[str, int] = field(default_factory=dict)

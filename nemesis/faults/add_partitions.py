@@ -26,6 +26,7 @@ class AddPartitions(Fault):
     proved_by = "all brokers report the new number of partitions"
     target_family = "topic"
     takes_all_nodes = True
+    needs_all_nodes = True
     momentary = True
     takes_nodes_down = False
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import FaultContext
+from nemesis.fault import Draw, FaultContext
 from nemesis.steps.configured import Configures
 
 
@@ -17,8 +17,15 @@ class Configure(Configures):
 
     name = "configure"
     settings_of = "topic"
+    draw = Draw(
+        options=tuple(
+            {"settings": settings}
+            for settings in ({"segment.ms": 1000}, {"flush.messages": 1}, {"min.insync.replicas": 3})
+        )
+    )
     target_family = "topic"
     takes_all_nodes = True
+    needs_all_nodes = True
 
     __hash__ = Configures.__hash__
 

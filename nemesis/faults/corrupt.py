@@ -40,6 +40,7 @@ class Corrupt(EndsProcess):
     requires = "a target that is, or can be, a broker"
     draw = Draw(options=({}, {"how": "flip"}))
     changes_cluster = True
+    destroys_records = True
 
     def __post_init__(self) -> None:
         choice("corrupt how", self.how, get_args(How))

@@ -37,6 +37,7 @@ class IsolateClient(AffectsClient):
     end_proved_by = "packets pass; they did not before the heal"
     requires = "root and control groups v2 for `brokers`, `one_way`, and other libraries than kafka-python"
     draw = Draw(options=({}, {"one_way": "in"}, {"one_way": "out"}))
+    needs_process = True
     prefers = frozenset({"packets"})
 
     def __post_init__(self) -> None:
@@ -81,18 +82,25 @@ class IsolateClient(AffectsClient):
         return Proof(has_dropped, self._evidence(context, self._dropped(context)))
 
     def heal(self, context: FaultContext) -> None:
+        if self._has_ended(context):  # by another fault, and its cut with it
+            return
         try:
             context.notes["dropped"] = self._dropped(context)
         finally:
             context.clients.restore(context.node_id, context.event)
 
     def verify_healed(self, context: FaultContext) -> Proof:
+        if self._has_ended(context):
+            return Proof(True, {"ended_early": "the process has ended"})
         dropped = context.notes.get("dropped")
         is_connected = context.wait_until(lambda: self._dropped(context) is None, CLIENT_LIMIT)
         evidence = {**self._evidence(context, dropped), "packets_pass": is_connected}
         if context.effective and dropped is None:
             return Proof(False, {**evidence, "ended_early": "packets passed before the fault's end"})
         return Proof(is_connected, evidence)
+
+    def _has_ended(self, context: FaultContext) -> bool:
+        return context.node_id not in context.clients.roles()
 
     def _dropped(self, context: FaultContext) -> Mapping[str, int] | None:
         return context.clients.dropped(context.node_id, context.event)

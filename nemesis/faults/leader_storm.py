@@ -32,6 +32,7 @@ class LeaderStorm(Fault):
     requires = "2 replicas"
     target_family = "partition"
     takes_all_nodes = True
+    needs_all_nodes = True
     takes_nodes_down = False
     restores_state = True
 

@@ -20,6 +20,7 @@ class LogDirFailure(EndsProcess):
     family = "storage"
     proved_by = f"the node served just before, and its process ended by itself within {LIMIT:.0f} s"
     changes_cluster = True
+    destroys_records = True
     needs = frozenset({"disks"})
 
     def inject(self, context: FaultContext) -> None:

@@ -31,6 +31,7 @@ class PowerLoss(EndsProcess):
         "were written, that the device had before, and that are left"
     )
     changes_cluster = True
+    destroys_records = True
     needs = frozenset({"disks"})
 
     def inject(self, context: FaultContext) -> None:

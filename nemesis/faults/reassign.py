@@ -28,6 +28,7 @@ class Reassign(Fault):
     requires = "2 brokers"
     target_family = "partition"
     takes_all_nodes = True
+    needs_all_nodes = True
     takes_nodes_down = False
     restores_state = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import Event
-from nemesis.fault import Fault, FaultContext, Proof
+from nemesis.fault import Draw, Fault, FaultContext, Proof
 from nemesis.steps.processes import KILLED
 from nemesis.steps.serving import LIMIT, note_explaining, served_before
 
@@ -18,6 +18,7 @@ class RollingRestart(Fault):
     family = "process"
     proved_by = "each node served before, ended by itself, runs a new process, and serves clients"
     end_proved_by = "the process of every node runs"
+    draw = Draw(targets=("all", "controller", "minority"))
     takes_all_nodes = True
     one_at_a_time = True
     momentary = True

@@ -23,6 +23,7 @@ class Wipe(EndsProcess):
     proved_by = "something was removed, and nothing is left"
     requires = "a target that is, or can be, a broker"
     changes_cluster = True
+    destroys_records = True
 
     def check(self, topology: Topology, target: Target | Groups) -> None:
         brokers_only(topology, target, "have no replicas")

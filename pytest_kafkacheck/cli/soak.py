@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,9 +102,13 @@ def _run(options: argparse.Namespace) -> int:
     if (part := own_part(options.clusters)) is not None:
         # The process that has started this one holds the lock, and writes the summary.
         with lab:
+            plan, _ = lab.fitted(plan)
             soak(plan, lab, folder, limits, seed=options.seed, part=part, say=say)
         return AS_EXPECTED
     with folder.locked():
+        plan, left_out = lab.fitted(plan)
+        for fault, why in left_out.items():
+            say(f"left out on this host: {fault}: {why}")
         folder.read(plan, options.seed)
         draw(plan, options.seed, 1, ())
         with lab:
@@ -115,7 +120,7 @@ def _run(options: argparse.Namespace) -> int:
                     soak(plan, lab, folder, limits, seed=options.seed, say=say)
             finally:
                 # A soak that was interrupted has a summary, too.
-                status = _write(options, name, plan, folder)
+                status = _write(options, name, plan, folder, left_out)
     return status
 
 
@@ -173,14 +178,18 @@ def load(file: Path) -> Soak:
     return found[0]
 
 
-def _write(options: argparse.Namespace, name: str, plan: Soak, folder: SoakFolder) -> int:
+def _write(
+    options: argparse.Namespace, name: str, plan: Soak, folder: SoakFolder, left_out: Mapping[str, str]
+) -> int:
     """Print the summary, write the files, and return the exit status."""
     from pytest_kafkacheck.soak.junit import junit_xml
     from pytest_kafkacheck.soak.markdown import markdown
+    from pytest_kafkacheck.soak.reach import unreached
     from pytest_kafkacheck.soak.summary import summarized
 
     state = folder.read(plan, options.seed)
-    summary = summarized(state.rounds, seed=state.seed, seconds=state.seconds)
+    never = unreached(plan, state.rounds) if state.rounds else {}
+    summary = summarized(state.rounds, seed=state.seed, seconds=state.seconds, never=never, left_out=left_out)
     text = markdown(summary, name=name, folder=folder.path)
     if options.markdown is not None:
         options.markdown.write_text(text, encoding="utf-8")

@@ -15,6 +15,7 @@ from nemesis.event import Event
 from nemesis.generate import Generated, generate
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
+from pytest_kafkacheck.cluster.spec.properties import internal_partitions
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment import validation
@@ -106,11 +107,25 @@ class Experiment:
         members = Counter(worker.group for worker in self.workload.workers() if worker.group is not None)
         if (group := group_of(self.workload)) is not None:
             members[group] = 0
+        # A name is that of a group, or a transactional id.
+        transactions = tuple(name for name in self.workload.aliases("check") if name not in members)
+        uses = self.workload.declaration.capabilities(self.workload)
+        internal = {
+            "__consumer_offsets": bool(members),
+            "__transaction_state": bool(transactions),
+            "__share_group_state": "share-groups" in uses,
+        }
         return Topology(
             brokers=tuple(member.id for member in cluster.members if member.is_broker),
             controllers=tuple(member.id for member in cluster.voters),
             zookeepers=tuple(member.id for member in cluster.members if member.role == "zookeeper"),
             topics={short: partitions[name] for short, name in short_topics(self.workload, "check").items()},
+            # How many partitions they have on a cluster of others is not known.
+            internal={
+                topic: internal_partitions(cluster, topic)
+                for topic, is_used in internal.items()
+                if is_used and cluster.attached is None
+            },
             replicas=min((topic.replication_factor for topic in topics), default=1),
             clients=Counter(
                 worker.role.name for worker in self.workload.workers() if not worker.role.observes
@@ -120,8 +135,7 @@ class Experiment:
             ),
             unseen_instances=unseen(self.workload),
             members=members,
-            # A name is that of a group, or a transactional id.
-            transactions=tuple(name for name in self.workload.aliases("check") if name not in members),
+            transactions=transactions,
             release=cluster.release.number,
             disks=cluster.disk_mb is not None,
         )

@@ -59,11 +59,16 @@ def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, 
     return found
 
 
-def require_capabilities(client: Any, faults: Iterable[str]) -> None:
-    """Raise CapabilityError, with the reason for each fault, when the host is not able to do all of them."""
+def impossible_faults(client: Any, faults: Iterable[str]) -> dict[str, str]:
+    """The faults that the host cannot do, each with the reason."""
     named = tuple(dict.fromkeys(faults))
     needs = {need for name in named for need in FAULTS[name].needs}
-    if needs and (missing := lacking(named, missing_capabilities(client, needs))):
+    return lacking(named, missing_capabilities(client, needs)) if needs else {}
+
+
+def require_capabilities(client: Any, faults: Iterable[str]) -> None:
+    """Raise CapabilityError, with the reason for each fault, when the host is not able to do all of them."""
+    if missing := impossible_faults(client, faults):
         reasons = "; ".join(f"{fault}: {why}" for fault, why in missing.items())
         raise CapabilityError(
             f"this host cannot do what the experiment asks for: {reasons}. See `kafkacheck doctor`"

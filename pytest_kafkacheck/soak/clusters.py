@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,9 +14,10 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
 from pytest_kafkacheck.progress import Say, Show, show_nothing
 from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.setup.capabilities import impossible_faults
 from pytest_kafkacheck.setup.image_build import prepare
 from pytest_kafkacheck.shrink.shrink import shrink
-from pytest_kafkacheck.soak.plan import Soak
+from pytest_kafkacheck.soak.plan import Soak, without_impossible
 
 JUDGE_MB = 2300
 """MiB of a process of a soak: the heap of Spark's JVM, and Python."""
@@ -53,6 +55,20 @@ class Clusters:
 
     def judge(self, home: Path) -> Run:
         return self._harness.judge(home)
+
+    def fitted(self, plan: Soak) -> tuple[Soak, Mapping[str, str]]:
+        """Without the faults that this host cannot do, if the plan says `skip_impossible`; and these, with reasons.
+
+        Raises InfrastructureError without an engine.
+        """
+        if not plan.skip_impossible or plan.faults is None:
+            return plan, {}
+        engine = EngineConnection()
+        try:
+            missing = impossible_faults(engine.client, plan.faults)
+        finally:
+            engine.close()
+        return without_impossible(plan, missing), missing
 
     def check(self, plan: Soak, *, clusters: int = 1) -> None:
         """Refuse what cannot be run here, before anything starts. Raises UsageError, and InfrastructureError for a

@@ -27,6 +27,10 @@ CANDIDATES = 20
 preset `safe`, they have planned 60 pairs; 40 candidates 61, 10 candidates 56, and a single one 38."""
 
 
+TRIES = 20
+"""Draws of the values of one candidate."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
     """A round's experiment. draw: which of its candidates, for `candidate`."""
@@ -46,7 +50,7 @@ def draw(plan: Soak, seed: int, number: int, seen: Collection[Pair]) -> Drawn:
         except ValueError as error:  # values that exclude each other, or a schedule without any event
             problem = error
             continue
-        fresh = len(planned(experiment.schedule) - set(seen))
+        fresh = len(planned(experiment) - set(seen))
         if best is None or fresh > best[0]:
             best = fresh, Drawn(experiment=experiment, draw=attempt)
     if best is None:
@@ -78,7 +82,7 @@ def _turn(plan: Soak, seed: int, number: int) -> tuple[ClusterSpec, Workload]:
 
 def _candidate(plan: Soak, cluster: ClusterSpec, workload: Workload, stream: str, number: int) -> Experiment:
     rng = random.Random(stream)
-    workload = _varied(workload, plan, rng)
+    workload = varied(plan, workload, rng)
     events = rng.randint(*plan.events)
     return Experiment(
         name=f"round-{number}",
@@ -91,10 +95,19 @@ def _candidate(plan: Soak, cluster: ClusterSpec, workload: Workload, stream: str
     )
 
 
-def _varied(workload: Workload, plan: Soak, rng: random.Random) -> Workload:
+def varied(plan: Soak, workload: Workload, rng: random.Random) -> Workload:
+    """The workload with values that the plan varies.
+
+    Raises ValueError where all that are drawn exclude each other, or need what a library lacks.
+    """
     own = set(fields_of(workload))
-    values = {name: rng.choice(values) for name, values in plan.vary.items() if name in own}
-    return replace(workload, **values) if values else workload  # type: ignore[type-var]
+    for _ in range(TRIES):
+        values = {name: rng.choice(values) for name, values in plan.vary.items() if name in own}
+        try:
+            return replace(workload, **values) if values else workload  # type: ignore[type-var]
+        except ValueError as error:
+            problem = error
+    raise problem
 
 
 SHORTEST, LONGEST = 4, 12

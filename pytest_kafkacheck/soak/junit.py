@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from pytest_kafkacheck.soak.markdown import titled
 from pytest_kafkacheck.soak.round import Round
 
 
@@ -38,6 +39,11 @@ def _add_case(suite: ElementTree.Element, each: Round) -> None:
     )
     if each.result == "invalid":
         failure = ElementTree.SubElement(case, "failure", message=each.headline)
-        failure.text = "\n".join([*each.causes, each.path, *([each.shrunk] if each.shrunk else [])])
+        lines = [
+            line
+            for cause, shown in each.causes.items()
+            for line in (titled(cause, shown.anomalies), shown.why, shown.change)
+        ]
+        failure.text = "\n".join(filter(None, [*lines, each.path, each.shrunk]))
     elif each.result == "unknown":
         ElementTree.SubElement(case, "skipped", message="; ".join(each.unknowns) or each.headline)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_kafkacheck.soak.pairs import STATES
+from pytest_kafkacheck.soak.round import NOT_DETERMINED
 from pytest_kafkacheck.soak.summary import Finding, Summary
 
 SHOWN = 8
@@ -31,17 +32,32 @@ def _findings(summary: Summary, folder: Path) -> Iterator[str]:
         yield f"No finding.{'' if summary.rounds else ' Nothing was run, so nothing is known.'}"
         return
     for number, each in enumerate(summary.findings, 1):
-        yield from ("", f"### Finding {number}: {each.cause}", "", *_finding(each, folder))
+        yield from (
+            "",
+            f"### Finding {number}: {titled(each.cause, each.anomalies)}",
+            "",
+            *_finding(each, folder),
+        )
 
 
 def _finding(found: Finding, folder: Path) -> Iterator[str]:
     run = shlex.quote(str(folder / found.path))
+    if found.why:
+        yield f"Why: {found.why}"
+    if found.change:
+        yield f"Try: {found.change}"
     yield f"Rounds {listed(found.rounds)}."
     yield f"The first run: `kafkacheck explain {run}`, again: `kafkacheck replay {run}`"
     if found.at_work:
         yield f"At work then: {', '.join(found.at_work)}."
     if found.shrunk is not None:
         yield from ("", "```", *found.shrunk.splitlines(), "```")
+
+
+def titled(cause: str, anomalies: Sequence[str]) -> str:
+    """Such as ``acks=1: lost-write, offset-reuse``."""
+    names = ", ".join(anomalies)
+    return names if cause == names else cause if cause.endswith(NOT_DETERMINED) else f"{cause}: {names}"
 
 
 def _unknowns(summary: Summary) -> Iterator[str]:
@@ -62,6 +78,11 @@ def _tables(summary: Summary) -> Iterator[str]:
     yield from _table(("promise", "exercised in rounds"), list(summary.promises.items()))
     yield from ("### In which state of the cluster faults began, in rounds", "")
     yield from _pairs(summary)
+    if summary.never or summary.left_out:
+        yield from ("### Not reached", "")
+        yield from (f"- {what}: {', '.join(names)}" for what, names in summary.never.items())
+        yield from (f"- left out on this host: {fault}: {why}" for fault, why in summary.left_out.items())
+        yield ""
 
 
 def _pairs(summary: Summary) -> Iterator[str]:
@@ -69,6 +90,12 @@ def _pairs(summary: Summary) -> Iterator[str]:
     names = sorted({fault for fault, _ in summary.pairs})
     rows = [(name, *(summary.pairs.get((name, state), "–") for state in states)) for name in names]
     yield from _table(("fault", *states), rows)
+    others: dict[str, list[str]] = {}
+    for fault, circumstance in summary.pairs:
+        if circumstance not in STATES:
+            others.setdefault(circumstance, []).append(fault)
+    yield from ("### What faults were aimed at, and what clients used meanwhile", "")
+    yield from _table(("", "faults"), [(each, ", ".join(others[each])) for each in sorted(others)])
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nemesis.budget import Budget
 from nemesis.generate import MOST, Generated
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, faults_that_need
 from nemesis.validation import count, near_or_all
+from pytest_kafkacheck.cluster.spec.release import NEWEST
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
@@ -24,9 +25,15 @@ from workloads import stored
 from workloads.admin import Admin
 from workloads.append_log import AppendLog
 from workloads.bank import Bank
+from workloads.clients.java.program import check_installed
+from workloads.clients.java.releases import DEFAULT_RELEASE, JAVA, is_java
+from workloads.clients.library import check_library, library_names
 from workloads.compacted import Compacted
 from workloads.copying import Copy
 from workloads.groups import Groups
+from workloads.queue import Queue
+from workloads.rewind import Rewind
+from workloads.sessions import Sessions
 from workloads.transactions import Transactions
 from workloads.workload import Workload
 
@@ -41,6 +48,7 @@ class Soak:
                values that exclude each other are drawn again.
     clusters   are drawn, each for several rounds in succession, see `draw.cluster_of`.
     faults     fault to relative frequency; None for the default weights that the faults declare.
+    skip_impossible  leave out the faults that the host cannot carry out, in place of refusing the soak.
     clients    whether faults also hit what belongs to the workload, see `Generated`.
     budget     how much of the cluster faults may break at the same time, see `Budget`.
     events     fewest and most events of a round.
@@ -65,6 +73,7 @@ class Soak:
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     clusters: Sequence[ClusterSpec] = (ClusterSpec(),)
     faults: Mapping[str, float] | None = None
+    skip_impossible: bool = False
     clients: bool = False
     budget: Budget = field(default_factory=lambda: Budget(brokers="minority", controllers="minority"))
     events: tuple[int, int] = (2, 6)
@@ -106,7 +115,7 @@ class Soak:
 
     def workloads_of(self, cluster: ClusterSpec) -> list[Workload]:
         """Those that the cluster can serve."""
-        return [each for each in self.workloads if self._is_possible(each, cluster)]
+        return [each for each in self.workloads if self.is_possible(each, cluster)]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -114,6 +123,7 @@ class Soak:
             "vary": {name: list(values) for name, values in self.vary.items()},
             "clusters": [each.to_json() for each in self.clusters],
             "faults": None if self.faults is None else dict(self.faults),
+            "skip_impossible": self.skip_impossible,
             "clients": self.clients,
             "budget": self.budget.to_json(),
             "events": list(self.events),
@@ -149,7 +159,8 @@ class Soak:
                 known = sorted({field for each in self.workloads for field in fields_of(each)})
                 raise UsageError(f"Soak.vary: no workload has a field {name!r}{near_or_all(name, known)}")
 
-    def _is_possible(self, workload: Workload, cluster: ClusterSpec) -> bool:
+    def is_possible(self, workload: Workload, cluster: ClusterSpec) -> bool:
+        """Whether the cluster can serve it."""
         try:
             self._experiment(workload, cluster)
         except UsageError:
@@ -172,12 +183,24 @@ def with_faults(plan: Soak, names: Sequence[str]) -> Soak:
         if name not in FAULTS:
             raise UsageError(f"--faults: no fault {name!r}{near_or_all(name, FAULTS)}")
     weights = plan.faults or {}
-    return replace(plan, faults={name: weights.get(name, 1.0) for name in names})
+    return replace(plan, faults={name: weights.get(name, 1.0) for name in names}, skip_impossible=False)
+
+
+def without_impossible(plan: Soak, impossible: Collection[str]) -> Soak:
+    """Without these faults. Where the host has no file systems for single nodes, its clusters need none.
+
+    Raises UsageError where no fault is left.
+    """
+    weights = {name: weight for name, weight in (plan.faults or {}).items() if name not in impossible}
+    has_disks = not set(faults_that_need("disks")) & set(impossible)
+    clusters = plan.clusters if has_disks else [replace(each, disk_mb=None) for each in plan.clusters]
+    return replace(plan, faults=weights, clusters=clusters)
 
 
 def with_client(plan: Soak, library: str) -> Soak:
-    """With another client library. Settings of the producer have its own names, so those of the plan are left out."""
-    vary = {name: values for name, values in plan.vary.items() if name != "client"}
+    """With another client library only. Settings of the producer have its own names, so those of the plan are left
+    out."""
+    vary = {name: values for name, values in plan.vary.items() if name not in ("client", "library")}
     try:
         return replace(plan, workloads=[_with_library(each, library) for each in plan.workloads], vary=vary)
     except ValueError as error:
@@ -200,12 +223,65 @@ def _with_library(workload: Workload, library: str) -> Workload:
 
 SAFE = {"min.insync.replicas": 2}
 
+RACK_AWARE = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+"""Clients read from a follower in their own rack."""
+
+SURVIVED: Mapping[str, float] = {
+    "isolate": 3, "kill": 3, "pause": 3, "partition": 2, "stop": 1, "restart": 1, "rolling-restart": 1,
+    "crash-loop": 1, "cut-clients": 1, "reset": 1, "loss": 1, "delay": 1, "reorder": 1, "duplicate": 1,
+    "bandwidth": 1, "dns": 0.5,
+    "cpu": 1, "memory": 0.5, "slow-disk": 1, "disk-stall": 1, "disk-full": 0.5,
+    "power-loss": 1, "wipe": 0.5, "log-dir-failure": 0.5,
+    "leader-storm": 3, "reassign": 2, "add-partitions": 1, "configure": 1, "fence": 2, "rebalance": 2,
+    "kill-client": 2, "pause-client": 2, "stop-client": 1, "isolate-client": 1,
+}  # fmt: skip
+"""Faults that a safe configuration has to survive, one at a time, with their weights."""
+
+LEFT_OUT: Mapping[str, str] = {
+    "elect": "it has no effect where the preferred replica leads; leader-storm elects by plan, and always has one",
+    "oom": "it ends a broker as kill does",
+    "corrupt": "Kafka promises nothing for records that were changed on a disk",
+    "clock": "after a clock was ahead, Kafka may wait for as long as it was ahead before it connects again",
+    "add-broker": "the cluster that is left would be no other round's",
+    "remove-broker": "the cluster that is left would be no other round's",
+    "configure-broker": "which settings are safe to change depends on the cluster",
+    "delete-controller": "it is only possible in ZooKeeper mode",
+    "delete-records": "it removes records that were acknowledged",
+    "recreate-topic": "it removes records that were acknowledged",
+    **dict.fromkeys(("cpu-app", "isolate-app", "memory-app"), "it is for applications of users"),
+}
+"""All others, with the reason."""
+
 VARY: Mapping[str, tuple[Any, ...]] = {
     "partitions": (1, 3, 6),
     "record_size": (0, 1000),
-    "assignor": ("range", "roundrobin"),
+    "topic_config": (SAFE, {**SAFE, "segment.ms": 2000}),
+    "assignor": ("range", "roundrobin", "sticky", "cooperative-sticky"),
+    "protocol": ("classic", "consumer"),
+    "static": (False, True),
+    "commit": ("after-poll", "periodic", "during-rebalance", "auto"),
+    "rejoin": (None, 6.0),
+    "rivals": (0, 1),
+    "stalls": (0.0, 0.05),
+    "read_from": ("leader", "follower"),
     "client": ({}, {"linger_ms": 20}),
 }
+"""Values that exclude each other, or that a library or a cluster does not have, are drawn again."""
+
+
+def _libraries() -> tuple[str, ...]:
+    """The client libraries that this machine has."""
+    return tuple(filter(_is_installed, library_names()))
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        check_library(library)
+        if is_java(library):
+            check_installed(DEFAULT_RELEASE)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +293,10 @@ class Preset:
 
 
 def _safe() -> Soak:
+    config = {"min.insync.replicas": "2"}  # of internal topics
+    racks = ("a", "b", "c")
+    libraries = _libraries()
+    queues = [Queue(topic_config=SAFE)] if JAVA in libraries else []
     return Soak(
         workloads=[
             AppendLog(topic_config=SAFE),
@@ -226,8 +306,17 @@ def _safe() -> Soak:
             Bank(topic_config=SAFE),
             Compacted(topic_config=SAFE),
             Admin(topic_config=SAFE),
+            Sessions(topic_config=SAFE),
+            Rewind(topic_config=SAFE),
+            *queues,
         ],
-        vary=VARY,
+        vary={**VARY, "library": libraries},
+        clusters=[
+            ClusterSpec(config=config),
+            ClusterSpec(version=NEWEST.tested, disk_mb=512, racks=racks, config={**config, **RACK_AWARE}),
+        ],
+        faults=SURVIVED,
+        skip_impossible=True,
         clients=True,
     )
 
@@ -254,7 +343,10 @@ def _cycle() -> Soak:
 
 
 PRESETS: Mapping[str, Preset] = {
-    "safe": Preset(does="seven workloads with settings that keep every promise", plan=_safe),
+    "safe": Preset(
+        does="all workloads with settings that keep every promise, and all faults that these survive",
+        plan=_safe,
+    ),
     "unsafe": Preset(does="acks=1 with min.insync.replicas=1, which loses acknowledged writes", plan=_unsafe),
     "cycle": Preset(does="brokers that are restarted again and again, for authors of clients", plan=_cycle),
 }

@@ -19,6 +19,15 @@ NOT_DETERMINED = "cause not determined"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What one cause has shown: the anomalies, the gravest first; why, in a line; and what to change, where known."""
+
+    anomalies: tuple[str, ...]
+    why: str = ""
+    change: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Round:
     """number, draw   with the soak's seed, they give the experiment again.
     seconds        it took, with its judgement.
@@ -26,7 +35,7 @@ class Round:
     effective, without_effect   number of events by fault.
     promises       those that it exercised.
     unknowns       reasons why nothing is known, a sentence each.
-    causes         what the findings came from.
+    causes         what the findings came from, by name: those that one change prevents are one, in all rounds.
     at_work        the faults that were active during findings whose cause is not determined.
     shrunk         what shrinking said; None where it was not shrunk.
     """
@@ -44,7 +53,7 @@ class Round:
     pairs: tuple[Pair, ...] = ()
     promises: tuple[str, ...] = ()
     unknowns: tuple[str, ...] = ()
-    causes: tuple[str, ...] = ()
+    causes: Mapping[str, Shown] = field(default_factory=dict)
     at_work: tuple[str, ...] = ()
     shrunk: str | None = None
 
@@ -60,7 +69,7 @@ class Round:
             headline=verdict.headline(),
             effective=dict(Counter(each.fault for each in faults if each.effective)),
             without_effect=dict(Counter(each.fault for each in faults if not each.effective)),
-            pairs=tuple(sorted(seen(verdict.exercised))),
+            pairs=tuple(sorted(seen(verdict.exercised, drawn.experiment.workload))),
             promises=exercised_promises(verdict),
             unknowns=verdict.unknowns,
             causes=causes_of(verdict),
@@ -85,11 +94,13 @@ class Round:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Raises TypeError or KeyError for an object that `to_json` did not write."""
-        tuples = {
-            name: tuple(data[name]) for name in ("promises", "unknowns", "causes", "at_work") if name in data
-        }
+        tuples = {name: tuple(data[name]) for name in ("promises", "unknowns", "at_work")}
         pairs = tuple((fault, state) for fault, state in data["pairs"])
-        return cls(**{**data, **tuples, "pairs": pairs})
+        causes = {
+            name: Shown(**{**shown, "anomalies": tuple(shown["anomalies"])})
+            for name, shown in data["causes"].items()
+        }
+        return cls(**{**data, **tuples, "pairs": pairs, "causes": causes})
 
 
 def _about(number: int, drawn: Drawn) -> dict[str, Any]:
@@ -112,20 +123,19 @@ def exercised_promises(verdict: Verdict) -> tuple[str, ...]:
     )
 
 
-def causes_of(verdict: Verdict) -> tuple[str, ...]:
-    """Such as ``acks=1: lost-write``. Only the gravest anomaly of each cause is named: which others there are differs
-    from run to run, although they came from the same."""
-    counted = [each.anomaly for each in verdict.findings if not each.allowed and each.severity == "invalid"]
-    if not counted:
-        return ()
-    texts = []
+def causes_of(verdict: Verdict) -> dict[str, Shown]:
+    """By name, such as ``acks=1``. One that is not determined has the name of its gravest anomaly: which others there
+    are differs from run to run, although they came from the same."""
+    counted = {each.anomaly for each in verdict.findings if not each.allowed and each.severity == "invalid"}
+    causes = {}
     for cause in verdict.causes:
-        if found := cause.findings.keys() & set(counted):
-            gravest = min(found, key=rank)
-            texts.append(
-                f"{cause.title}: {gravest}" if cause.is_determined else f"{gravest}, {NOT_DETERMINED}"
-            )
-    return tuple(dict.fromkeys(texts)) or (min(counted, key=rank),)
+        if found := sorted(cause.findings.keys() & counted, key=rank):
+            name = cause.title if cause.is_determined else f"{found[0]}, {NOT_DETERMINED}"
+            causes[name] = Shown(anomalies=tuple(found), why=cause.why, change=cause.change)
+    if counted and not causes:
+        found = sorted(counted, key=rank)
+        return {found[0]: Shown(anomalies=tuple(found))}
+    return causes
 
 
 def at_work(verdict: Verdict) -> tuple[str, ...]:

@@ -175,7 +175,7 @@ class _Running:
         work = partial(self._judge, number, drawn, recorded, seconds)
         self._judging = _Judging(
             number=number,
-            pairs=planned(drawn.experiment.schedule),
+            pairs=planned(drawn.experiment),
             task=self._start(work, "kafkacheck-soak-verdict"),
         )
 

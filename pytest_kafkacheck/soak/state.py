@@ -17,7 +17,7 @@ from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.round import Round
 from pytest_kafkacheck.stored_json import read_json, what_is_wrong
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from analyzers.verdict.finding import rank
 from pytest_kafkacheck.soak.pairs import Pair
 from pytest_kafkacheck.soak.round import NOT_DETERMINED, Round
+
+EMPTY: Mapping[str, Any] = {}
 
 FIGURES = re.compile(r"\b[0-9a-f]{8}\b|\d[\d,]*(\.\d+)?")
 """What differs between two sentences that give the same reason: ids of runs, and numbers."""
@@ -17,10 +20,14 @@ FIGURES = re.compile(r"\b[0-9a-f]{8}\b|\d[\d,]*(\.\d+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """cause: equal for findings that came from the same. path: of the first run. shrunk: what shrinking it said.
+    """cause: equal for findings that one change prevents. anomalies: of all rounds, the gravest first.
+    why, change: as of `Shown`. path: of the first run. shrunk: what shrinking it said.
     at_work: the faults that were active in any of the rounds; empty where the cause is determined."""
 
     cause: str
+    anomalies: tuple[str, ...]
+    why: str
+    change: str
     rounds: tuple[int, ...]
     path: str
     shrunk: str | None
@@ -51,6 +58,10 @@ class Summary:
     pairs: dict[Pair, int]
     unknowns: tuple[Unknown, ...]
     findings: tuple[Finding, ...]
+    never: Mapping[str, tuple[str, ...]]
+    """What no round has reached, see `reach.unreached`."""
+    left_out: Mapping[str, str]
+    """Faults that this host cannot do, with the reason."""
 
     def to_json(self) -> dict[str, Any]:
         faults = {
@@ -62,7 +73,14 @@ class Summary:
         return {**asdict(self), "faults": faults, "pairs": pairs}
 
 
-def summarized(rounds: Sequence[Round], *, seed: int, seconds: float) -> Summary:
+def summarized(
+    rounds: Sequence[Round],
+    *,
+    seed: int,
+    seconds: float,
+    never: Mapping[str, tuple[str, ...]] = EMPTY,
+    left_out: Mapping[str, str] = EMPTY,
+) -> Summary:
     effective = _counted(name for each in rounds for name in _times(each.effective))
     without = _counted(name for each in rounds for name in _times(each.without_effect))
     return Summary(
@@ -81,6 +99,8 @@ def summarized(rounds: Sequence[Round], *, seed: int, seconds: float) -> Summary
         pairs=dict(sorted(Counter(pair for each in rounds for pair in each.pairs).items())),
         unknowns=_unknowns(rounds),
         findings=_findings(rounds),
+        never=dict(never),
+        left_out=dict(left_out),
     )
 
 
@@ -111,6 +131,9 @@ def _findings(rounds: Sequence[Round]) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             cause=cause,
+            anomalies=tuple(sorted({name for each in of for name in each.causes[cause].anomalies}, key=rank)),
+            why=of[0].causes[cause].why,
+            change=of[0].causes[cause].change,
             rounds=tuple(sorted(each.number for each in of)),
             path=of[0].path,
             shrunk=next((each.shrunk for each in of if each.shrunk), None),

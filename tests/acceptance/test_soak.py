@@ -144,7 +144,7 @@ def test_the_first_loss_of_an_unsafe_setting_is_found_and_shrunk(tmp_path: Path)
     assert soak.returncode == NOT_AS_EXPECTED, out
     # The round that was under load when it was found may show another cause.
     finding, *_ = json.loads((tmp_path / "soak.json").read_text())["findings"]
-    assert "lost-write" in finding["cause"]
+    assert "lost-write" in finding["anomalies"]
     run = tmp_path / ".kafkacheck" / "soak-unsafe-1" / finding["path"]
     assert "reproduced:" in finding["shrunk"]
     best = Experiment.read(run / "shrink" / "best.json").schedule.events

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,15 +11,13 @@ from hypothesis import strategies as st
 
 from nemesis.budget import Budget
 from nemesis.event import Event
-from nemesis.generate import SETTLING, Generated, default_weights, generate, targets
+from nemesis.generate import CATCHING_UP, SETTLING, Generated, default_weights, generate, targets
 from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
 from tests.support.topologies import TOPOLOGIES, down
 
-POSSIBLE = sorted(
-    name for name, fault in FAULTS.items() if targets(fault) and name not in ("configure", "configure-broker")
-)
+POSSIBLE = sorted(name for name, fault in FAULTS.items() if targets(fault) and name != "configure-broker")
 
 WANTED = st.builds(
     lambda seed, length, events, weights, least, more, budget, quiet: Generated(
@@ -147,8 +146,8 @@ def test_a_budget_without_room_for_any_event_is_an_error() -> None:
         ),
         ({"weights": {"fence": 1}}, "Generated.weights: fence needs the name of a producer"),
         (
-            {"weights": {"configure": 1}},
-            "Generated.weights: configure needs options, which a seed does not know",
+            {"weights": {"configure-broker": 1}},
+            "Generated.weights: configure-broker needs options, which a seed does not know",
         ),
         ({"weights": {"kill": 0}}, "expected one or more above 0"),
         ({"weights": {}}, "expected one or more above 0"),
@@ -233,6 +232,47 @@ def test_with_clients_a_workload_without_groups_and_ids_has_no_faults_of_them() 
     assert {text.partition(" ")[0] for text in found} & {"rebalance", "fence"} == set()
     assert not [text for text in found if "coordinator" in text]
     assert "kill-client role:session" in found
+
+
+def test_with_clients_all_partitions_and_those_of_internal_topics_are_hit() -> None:
+    topology = replace(
+        WITH_GROUPS,
+        topics={"source": 4, "output": 1},
+        internal={"__consumer_offsets": 1, "__transaction_state": 2},
+    )
+    weights = {"leader-storm": 1.0, "add-partitions": 1.0, "pause": 1.0}
+    wanted = Generated(clients=True, events=6, weights=weights)
+    events = [event for seed in range(150) for event in generate(replace(wanted, seed=seed), topology).events]
+    by_fault = {
+        name: Counter(str(event.target) for event in events if event.fault.name == name) for name in weights
+    }
+    assert by_fault["add-partitions"].keys() == {"topic:source", "topic:output"}
+    storms = by_fault["leader-storm"]
+    assert storms.keys() == {
+        *(f"partition:source-{number}" for number in range(4)),
+        "partition:output-0",
+        "partition:__consumer_offsets-0",
+        "partition:__transaction_state-0",
+        "partition:__transaction_state-1",
+    }
+    assert storms["partition:output-0"] > 2 * storms["partition:source-0"], "each topic has the same share"
+    assert {"leader:__consumer_offsets-0", "leader:__transaction_state-0"} <= by_fault["pause"].keys()
+
+
+@pytest.mark.parametrize("fault", ["wipe", "power-loss", "configure", "reassign", "leader-storm"])
+def test_faults_that_need_all_replicas_wait_until_they_have_had_time_to_get_in_sync(fault: str) -> None:
+    """What is destroyed may be the last copy of an acknowledged record, which no configuration protects. And a soak
+    had a change of settings that was not done in time, because the controller stood still."""
+    weights = {fault: 2.0, "pause": 1.0, "slow-disk": 1.0, "kill": 1.0}
+    hit = 0
+    for seed in range(80):
+        events = generate(Generated(seed=seed, weights=weights, lasting=(2, 4)), TOPOLOGIES["three"]).events
+        for event in events:
+            if event.fault.name == fault:
+                hit += 1
+                others = [each for each in events if each is not event and each.target.family == "nodes"]
+                assert not [each for each in others if each.at <= event.at < each.end + CATCHING_UP], events
+    assert hit > 60
 
 
 def test_cuts_of_clients_are_drawn_in_both_directions_and_in_one() -> None:

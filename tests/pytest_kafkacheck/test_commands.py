@@ -154,10 +154,14 @@ def test_what_libraries_log_has_no_traceback() -> None:
         "    try:\n"
         "        1 / 0\n"
         "    except ZeroDivisionError:\n"
-        "        logging.getLogger('kafka.conn').exception('connection\\nlost')\n"
-        "    logging.getLogger('kafka.conn').info('connected')\n"
+        "        logging.getLogger('py4j').exception('connection\\nlost')\n"
+        "    logging.getLogger('py4j').info('connected')\n"
+        "    logging.getLogger('kafka.net.transport').error('socket disconnected')\n"
+        "    logging.getLogger('kafka.net.selector').error('unhandled')\n"
         "    logging.getLogger('kafka.net.selector').warning('a step ran for 0.121s')\n"
         "assert not logging.getLogger().handlers\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stderr == "  kafka.conn: connection (ZeroDivisionError: division by zero)\n"
+    assert done.stderr == (
+        "  py4j: connection (ZeroDivisionError: division by zero)\n  kafka.net.selector: unhandled\n"
+    )

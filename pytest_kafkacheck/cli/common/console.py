@@ -94,8 +94,10 @@ class StatusLine:
 
 show = StatusLine()
 
-PACE = "kafka.net.selector"
-"""Logger of kafka-python that warns of each step of its own which takes a tenth of a second, as on a busy machine."""
+LIBRARY, SELECTOR = "kafka.", "kafka.net.selector"
+"""kafka-python reports each connection that a fault breaks, ten lines a second, and each step of its own that takes a
+tenth of a second. Its clients are tried again here, and what fails in the end is an error of ours. Only the errors of
+one of its loggers are more than that: they are of its own code."""
 
 
 class BriefFormatter(logging.Formatter):
@@ -111,6 +113,12 @@ class BriefFormatter(logging.Formatter):
         )
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    if record.name == SELECTOR:
+        return record.levelno > logging.WARNING
+    return not record.name.startswith(LIBRARY)
+
+
 @contextmanager
 def brief_logs() -> Iterator[None]:
     """Leaves a program alone that has handlers of its own."""
@@ -120,7 +128,7 @@ def brief_logs() -> Iterator[None]:
         return
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
-    handler.addFilter(lambda record: record.name != PACE or record.levelno > logging.WARNING)
+    handler.addFilter(_is_news)
     handler.setFormatter(BriefFormatter("  %(name)s: %(message)s"))
     root.addHandler(handler)
     try:

@@ -90,6 +90,19 @@ def listener_protocols(spec: ClusterSpec) -> dict[str, str]:
     return {**dict.fromkeys(names, spec.security), **spec.listeners}
 
 
+INTERNAL_TOPICS = {
+    "__consumer_offsets": "offsets.topic.num.partitions",
+    "__transaction_state": "transaction.state.log.num.partitions",
+    "__share_group_state": "share.coordinator.state.topic.num.partitions",
+}
+"""With the setting of their number of partitions."""
+
+
+def internal_partitions(spec: ClusterSpec, topic: str) -> int:
+    """Of an internal topic in a cluster of kafkacheck."""
+    return int(spec.config.get(name := INTERNAL_TOPICS[topic], {**FAST, **FAST_KRAFT}[name]))
+
+
 def server_properties(
     spec: ClusterSpec, member: Member, endpoint: Endpoint, *, identity: Identity | None = None
 ) -> str:

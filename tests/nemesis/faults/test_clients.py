@@ -73,6 +73,13 @@ def test_a_limit_that_another_one_lifted_is_reported(fake_run, name, lift) -> No
     assert "ended_early" in fake_run.value(f"{name}-0", "heal")["evidence"]
 
 
+def test_the_cut_of_a_process_that_another_fault_ends_has_ended_with_it(fake_run) -> None:
+    """As in a soak: its run was unknown, because packets of a process that was gone could not be let through."""
+    fake_run.carry_out(isolate_client("client:0", at=1, lasting=9), kill_client("client:0", at=3, lasting=20))
+    assert set(fake_run.effective().values()) == {True}
+    assert fake_run.value("isolate-client-0", "heal")["evidence"]["ended_early"] == "the process has ended"
+
+
 @pytest.mark.parametrize("asked", ["paused", "dropped"])
 def test_a_client_is_released_although_its_state_cannot_be_read(fake_run, monkeypatch, asked) -> None:
     name = {"paused": "pause-client", "dropped": "isolate-client"}[asked]

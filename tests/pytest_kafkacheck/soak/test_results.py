@@ -26,7 +26,7 @@ from pytest_kafkacheck.soak.junit import junit_xml
 from pytest_kafkacheck.soak.limits import Limits, size_of
 from pytest_kafkacheck.soak.markdown import markdown
 from pytest_kafkacheck.soak.plan import Soak
-from pytest_kafkacheck.soak.round import at_work, causes_of
+from pytest_kafkacheck.soak.round import Round, at_work, causes_of
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
 from pytest_kafkacheck.soak.summary import summarized
@@ -88,7 +88,9 @@ def test_the_summary(tmp_path: Path) -> None:
     planned = sum(sum(each.effective.values()) for each in state.rounds)
     assert sum(effective for effective, _ in summary.faults.values()) == planned > 0
     assert summary.promises["acks-after-faults"] == 6
-    assert [(each.cause, each.rounds) for each in summary.findings] == [("truncation: lost-write", (3, 5))]
+    assert [(each.cause, each.anomalies, each.rounds) for each in summary.findings] == [
+        ("truncation", ("lost-write",), (3, 5))
+    ]
     # Reasons that differ only in figures and ids are one.
     assert [each.rounds for each in summary.unknowns] == [(2, 6)]
     assert summary.unknowns[0].reason.startswith("no final read of log-0123abcd-2")
@@ -104,22 +106,51 @@ def test_the_summary(tmp_path: Path) -> None:
         assert state_of_cluster in text
 
 
-def test_findings_of_one_cause_are_one_whatever_else_they_show() -> None:
+def test_findings_that_one_change_prevents_are_one_with_its_story(tmp_path: Path) -> None:
     found = {"lost-write": 7, "offset-reuse": 7, "realtime-order": 3}
 
     def verdict(*names: str, cause: bool = True) -> Verdict:
         return judge(
             "r",
             findings=[Finding(anomaly=name, count=1, summary="") for name in names],
-            causes=[Cause(kind="truncation", name="acks=1", findings={name: found[name] for name in names})]
+            causes=[
+                Cause(
+                    kind="truncation",
+                    name="acks=1",
+                    why="acks=1 answers before a follower has the record",
+                    change="acks=all",
+                    findings={name: found[name] for name in names},
+                )
+            ]
             if cause
             else [],
         )
 
-    assert causes_of(verdict("lost-write", "offset-reuse")) == ("acks=1: lost-write",)
-    assert causes_of(verdict("realtime-order", "lost-write")) == ("acks=1: lost-write",)
-    assert causes_of(verdict("lost-write", cause=False)) == ("lost-write",)
-    assert causes_of(judge("r")) == ()
+    shown = [
+        verdict("lost-write", "offset-reuse"),
+        verdict("realtime-order"),
+        verdict("lost-write", cause=False),
+    ]
+    assert [{name: each.anomalies for name, each in causes_of(of).items()} for of in shown] == [
+        {"acks=1": ("lost-write", "offset-reuse")},
+        {"acks=1": ("realtime-order",)},
+        {"lost-write": ("lost-write",)},
+    ]
+    assert causes_of(judge("r")) == {}
+    rounds = [
+        replace(each, causes=causes_of(of))
+        for each, of in zip(mixed(tmp_path).rounds, shown[:2], strict=False)
+    ]
+    assert [Round.from_json(json.loads(json.dumps(each.to_json()))) for each in rounds] == rounds
+    summary = summarized(rounds, seed=1, seconds=60)
+    text = markdown(summary, name="plan", folder=tmp_path)
+    assert "### Finding 1: acks=1: lost-write, offset-reuse, realtime-order" in text
+    assert "Why: acks=1 answers before a follower has the record\nTry: acks=all\nRounds 1, 2." in text
+    assert "Finding 2" not in text
+    failure = ElementTree.fromstring(junit_xml([replace(rounds[0], result="invalid")], name="plan"))[0][0][0]
+    assert (failure.text or "").splitlines()[:3] == [
+        "acks=1: lost-write, offset-reuse", "acks=1 answers before a follower has the record", "acks=all"
+    ]  # fmt: skip
 
 
 def test_a_finding_without_a_cause_says_so_and_names_the_faults_at_work(tmp_path: Path) -> None:
@@ -131,7 +162,7 @@ def test_a_finding_without_a_cause_says_so_and_names_the_faults_at_work(tmp_path
         causes=[Cause(kind="unknown", findings={"lost-write": 1}, faults=("e1",))],
         exercised=Exercised(faults=(fault, replace(fault, event="e2", fault="kill"))),
     )
-    assert causes_of(verdict) == ("lost-write, cause not determined",)
+    assert [*causes_of(verdict)] == ["lost-write, cause not determined"]
     assert at_work(verdict) == ("isolate",)
     rounds = [
         replace(each, causes=causes_of(verdict), at_work=(name,))
@@ -177,6 +208,9 @@ def on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
 
             def __exit__(self, *_: object) -> None:
                 pass
+
+            def fitted(self, plan: Soak) -> tuple[Soak, dict[str, str]]:
+                return plan, {}
 
             def check(self, _: Soak, *, clusters: int = 1) -> None:  # noqa: ARG002
                 if cannot is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.soak.draw import candidate, draw
 from pytest_kafkacheck.soak.limits import Limits
-from pytest_kafkacheck.soak.pairs import IN_SYNC, RECOVERING, planned, seen
+from pytest_kafkacheck.soak.pairs import IN_SYNC, RECOVERING, STATES, Pair, planned, seen
 from pytest_kafkacheck.soak.plan import PRESETS, Soak
 from pytest_kafkacheck.soak.soak import BLOCK, FAILURES, soak
 from pytest_kafkacheck.soak.state import SoakFolder, State
@@ -83,8 +83,8 @@ def test_pairs_that_were_not_seen_are_drawn_first() -> None:
     steered: set[tuple[str, str]] = set()
     alone: set[tuple[str, str]] = set()
     for number in range(1, 11):
-        steered |= planned(draw(plan, 1, number, steered).experiment.schedule)
-        alone |= planned(candidate(plan, 1, number, 0).schedule)
+        steered |= planned(draw(plan, 1, number, steered).experiment)
+        alone |= planned(candidate(plan, 1, number, 0))
     assert len(steered) > 1.4 * len(alone)
 
 
@@ -104,13 +104,38 @@ def test_the_state_in_which_a_fault_began() -> None:
     expected = {
         ("kill", IN_SYNC), ("reset", "during process"), ("loss", RECOVERING), ("cpu", "during network")
     }  # fmt: skip
-    assert planned(experiment.schedule) == expected
-    assert seen(shows(experiment).exercised) == expected
+    assert of_states(planned(experiment)) == expected
+    assert of_states(seen(shows(experiment).exercised, experiment.workload)) == expected
     exercised = shows(experiment).exercised
     no_effect = tuple(replace(each, effective=each.fault != "kill") for each in exercised.faults)
-    assert seen(replace(exercised, faults=no_effect)) == {
-        ("reset", IN_SYNC), ("loss", IN_SYNC), ("cpu", "during network")
+    shown = seen(replace(exercised, faults=no_effect), experiment.workload)
+    assert of_states(shown) == {("reset", IN_SYNC), ("loss", IN_SYNC), ("cpu", "during network")}
+
+
+def of_states(pairs: Iterable[Pair]) -> set[Pair]:
+    return {(fault, circumstance) for fault, circumstance in pairs if circumstance in STATES}
+
+
+def test_what_a_fault_is_aimed_at_and_what_clients_do_meanwhile_are_circumstances() -> None:
+    import pytest_kafkacheck as api
+
+    experiment = Experiment(
+        workload=Groups(static=True),
+        faults=[
+            api.pause("coordinator:group-0", at=1, lasting=2),
+            api.reassign("partition:__consumer_offsets-0", at=10, lasting=3),
+            api.kill("1", at=20, lasting=2),
+            api.partition([[1], [2, 3]], at=30, lasting=2),
+        ],
+    )
+    shown = seen(shows(experiment).exercised, experiment.workload)
+    assert planned(experiment) == shown
+    assert {pair for pair in shown if pair[1].startswith("at ")} == {
+        ("pause", "at a group's coordinator"), ("reassign", "at __consumer_offsets")
     }  # fmt: skip
+    clients = {circumstance for fault, circumstance in shown if fault == "kill"} - {IN_SYNC}
+    used = ("assignor-range", "consumer", "group-classic", "idempotence", "producer", "static-members")
+    assert clients == {*(f"under {each}" for each in used), "with kafka-python"}
 
 
 def test_it_ends_with_the_time_the_rounds_or_the_findings(tmp_path: Path) -> None:
@@ -252,7 +277,7 @@ def test_a_cause_more_than_asked_for_is_reported_and_not_shrunk(tmp_path: Path) 
 
     lab = FakeLab(tmp_path, verdict=verdict)
     state = run(lab, rounds=9, shrink=90.0, stop_after=1, start=in_thread)
-    assert [each.causes for each in state.rounds] == [("truncation: lost-write",), ("lost-write",)]
+    assert [[*each.causes] for each in state.rounds] == [["truncation"], ["lost-write"]]
     assert [home.name for home, _ in lab.shrunk] == [state.rounds[0].path]
 
 
@@ -323,6 +348,6 @@ def test_a_folder_of_another_soak_or_of_two_at_once_is_refused(tmp_path: Path) -
     folder.file.write_text('{"format": 1')
     with pytest.raises(UsageError, match=r"soak\.json, line 1, column 13: expected ',' .* remove the folder"):
         run(lab, rounds=1)
-    folder.file.write_text('{"format": 1}')
+    folder.file.write_text('{"format": 2}')
     with pytest.raises(UsageError, match=r"the field 'rounds' is missing\); remove the folder"):
         run(lab, rounds=1)

@@ -60,8 +60,8 @@ def test_steering_decides_neither_release_nor_turn() -> None:
     for number in range(1, 3 * SHORTEST):
         drawn = draw(plan, 1, number, steered).experiment
         assert drawn.cluster == cluster_of(plan, 1, number)
-        steered |= planned(drawn.schedule)
-        alone |= planned(candidate(plan, 1, number, 0).schedule)
+        steered |= planned(drawn)
+        alone |= planned(candidate(plan, 1, number, 0))
     assert len(steered) > 1.4 * len(alone)
     clusters = {candidate(PLAN, 1, 1, attempt).cluster.version for attempt in range(CANDIDATES)}
     assert len(clusters) == 1
