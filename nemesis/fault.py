@@ -54,12 +54,14 @@ class Draw:
              own topics.
     options  keyword arguments of the fault; one entry is drawn.
     targets  one is drawn; empty for the usual targets of its target family.
+    least    seconds that its proof may take on a busy machine. A shorter one is drawn only where all must be.
     clients_weight  as weight, in place of it with ``Generated(clients=True)``; None: the same.
     """
 
     weight: float = 0.0
     options: tuple[Mapping[str, Any], ...] = ({},)
     targets: tuple[str, ...] = ()
+    least: float = 0.0
     clients_weight: float | None = None
 
 

@@ -239,7 +239,9 @@ def _draw(
     """An event; None where the cluster cannot have it."""
     name = rng.choices(list(weights), list(weights.values()))[0]
     fault = FAULTS[name](**rng.choice(FAULTS[name].draw.options))
-    lasting = 0.0 if fault.momentary else _rounded(rng, *wanted.lasting)
+    shortest, longest = wanted.lasting
+    least = min(max(shortest, fault.draw.least), longest)
+    lasting = 0.0 if fault.momentary else _rounded(rng, least, longest)
     at = _rounded(rng, 0, wanted.length - lasting)
     if not (possible := drawn_targets(FAULTS[name], wanted, topology)):
         return None

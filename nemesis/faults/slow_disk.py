@@ -52,7 +52,7 @@ class SlowDisk(Fault):
         "rate; before the fault faster"
     )
     end_proved_by = "the same data reached the disk faster, and the node serves"
-    draw = Draw(options=({"mb_per_s": 0.2}, {"mb_per_s": 1}))
+    draw = Draw(options=({"mb_per_s": 0.2}, {"mb_per_s": 1}), least=8.0)
     takes_nodes_down = False
     needs_process = True
     changes_cluster = True

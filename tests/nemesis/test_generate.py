@@ -275,6 +275,16 @@ def test_faults_that_need_all_replicas_wait_until_they_have_had_time_to_get_in_s
     assert hit > 60
 
 
+def test_a_fault_lasts_long_enough_for_its_proof_where_the_schedule_allows_that() -> None:
+    """A soak had a slow disk of 3 s, on which the measurement had not ended."""
+    for lasting, expected in (((2, 10), (8, 10)), ((2, 5), (5, 5))):
+        for seed in range(20):
+            wanted = Generated(seed=seed, weights={"slow-disk": 1, "pause": 1}, lasting=lasting)
+            for event in generate(wanted, TOPOLOGIES["three"]).events:
+                least, most = expected if event.fault.name == "slow-disk" else lasting
+                assert least <= event.lasting <= most
+
+
 def test_cuts_of_clients_are_drawn_in_both_directions_and_in_one() -> None:
     wanted = Generated(clients=True, events=6, weights={"isolate-client": 1})
     drawn = [

@@ -8,7 +8,6 @@ isolated (`workloads.clients.network_gate`).
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +16,28 @@ from typing import Any, NamedTuple
 
 import kafka.errors
 from kafka.net.sasl import get_sasl_mechanism
+from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from workloads.clients.network_gate import GATE
 from workloads.clients.security import Security
 
-_CLASSES = threading.Lock()
-"""kafka-python 3.0.12 makes the class for a version of a response when one is first read, and refers to it weakly.
-Where two threads do so at once, it may keep one class and refer to the other, and each later answer is a
-ReferenceError."""
+
+def make_classes_of_answers() -> None:
+    """Make the class for each version of each answer, before threads ask for them. May be called again.
+
+    kafka-python 3.0.12 makes one when the first answer of that version is read, and registers it weakly. Where two
+    threads do so at once, whichever their clients are, it may keep one class and have registered the other: then each
+    later answer of that kind is a ReferenceError in the thread of its client, and the request has no answer.
+    """
+    for message in ApiMessage.__subclasses__():
+        if message[None] is message and not message.is_request():  # the others are such classes themselves
+            for version in range(message.min_version, message.max_version + 1):
+                message[version]
+
+
+make_classes_of_answers()
 
 
 class Address(NamedTuple):
@@ -137,8 +148,6 @@ class Connection:
     def _ask(self, request: Any, deadline: float) -> Any:
         what = type(request).__name__
         self._protocol.send_request(request)
-        with _CLASSES:
-            request.header.get_response_class()
         self._pass_gate(deadline, what)
         self._socket.settimeout(self._left(deadline, what))
         self._socket.sendall(self._protocol.send_bytes())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from kafka.protocol.api_message import ApiMessage
 
 from workloads.clients import messages
+from workloads.clients.connection import make_classes_of_answers
 
 
 class ConsumerGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
@@ -26,3 +27,6 @@ class ShareGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore
 
 class ShareGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
     pass
+
+
+make_classes_of_answers()
