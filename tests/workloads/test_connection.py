@@ -48,7 +48,7 @@ assert answer()[None] is MetadataResponse
 
 def test_threads_that_read_the_first_answers_at_once_do_not_spoil_the_later_ones() -> None:
     """kafka-python refers weakly to a class that it does not keep. In a process of its own, since what is spoilt
-    stays so: a test that did this in the process of others had made clients fail there that it had nothing to do with.
+    stays so: a test that did this in the process of others made clients fail there for no reason of their own.
     """
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
