@@ -85,9 +85,14 @@ def check_values(experiment: Values) -> None:
     _check_faults(experiment.faults)
     if experiment.budget is not None and not isinstance(experiment.budget, Budget):
         raise UsageError(f"Experiment.budget={experiment.budget!r}: expected a Budget, or None")
-    _check_topics(experiment.workload, experiment.cluster)
-    _check_release(experiment.workload, experiment.cluster)
-    _check_racks(experiment.workload, experiment.cluster)
+    check_cluster(experiment.workload, experiment.cluster)
+
+
+def check_cluster(workload: Workload, cluster: ClusterSpec) -> None:
+    """Raises UsageError where the cluster cannot serve the workload."""
+    _check_topics(workload, cluster)
+    _check_release(workload, cluster)
+    _check_racks(workload, cluster)
 
 
 def unused_duration(experiment: Values) -> str | None:

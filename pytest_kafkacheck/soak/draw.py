@@ -18,6 +18,7 @@ from typing import Any
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
+from pytest_kafkacheck.experiment.validation import check_cluster
 from pytest_kafkacheck.soak.pairs import Pair, planned
 from pytest_kafkacheck.soak.plan import Soak, fields_of
 from workloads.workload import Workload
@@ -82,7 +83,7 @@ def _turn(plan: Soak, seed: int, number: int) -> tuple[ClusterSpec, Workload]:
 
 def _candidate(plan: Soak, cluster: ClusterSpec, workload: Workload, stream: str, number: int) -> Experiment:
     rng = random.Random(stream)
-    workload = varied(plan, workload, rng)
+    workload = varied(plan, workload, cluster, rng)
     events = rng.randint(*plan.events)
     return Experiment(
         name=f"round-{number}",
@@ -95,16 +96,18 @@ def _candidate(plan: Soak, cluster: ClusterSpec, workload: Workload, stream: str
     )
 
 
-def varied(plan: Soak, workload: Workload, rng: random.Random) -> Workload:
+def varied(plan: Soak, workload: Workload, cluster: ClusterSpec, rng: random.Random) -> Workload:
     """The workload with values that the plan varies.
 
-    Raises ValueError where all that are drawn exclude each other, or need what a library lacks.
+    Raises ValueError where all that are drawn exclude each other, or need what a library or the cluster lacks.
     """
     own = set(fields_of(workload))
     for _ in range(TRIES):
         values = {name: rng.choice(values) for name, values in plan.vary.items() if name in own}
         try:
-            return replace(workload, **values) if values else workload  # type: ignore[type-var]
+            drawn = replace(workload, **values) if values else workload  # type: ignore[type-var]
+            check_cluster(drawn, cluster)
+            return drawn
         except ValueError as error:
             problem = error
     raise problem

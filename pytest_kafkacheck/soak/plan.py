@@ -115,7 +115,7 @@ class Soak:
 
     def workloads_of(self, cluster: ClusterSpec) -> list[Workload]:
         """Those that the cluster can serve."""
-        return [each for each in self.workloads if self.is_possible(each, cluster)]
+        return [each for each in self.workloads if self._is_possible(each, cluster)]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -159,7 +159,7 @@ class Soak:
                 known = sorted({field for each in self.workloads for field in fields_of(each)})
                 raise UsageError(f"Soak.vary: no workload has a field {name!r}{near_or_all(name, known)}")
 
-    def is_possible(self, workload: Workload, cluster: ClusterSpec) -> bool:
+    def _is_possible(self, workload: Workload, cluster: ClusterSpec) -> bool:
         """Whether the cluster can serve it."""
         try:
             self._experiment(workload, cluster)

@@ -12,7 +12,7 @@ MOST_PAGES = 25
 MOST_WORDS = 30_000
 """Of all pages apart from the reference."""
 
-REFERENCE = {"anomalies", "commands", "faults", "scenarios"}
+REFERENCE = {"anomalies", "commands", "defects", "faults", "scenarios"}
 """Pages that a reader searches, and does not read from top to bottom."""
 
 DOCS = ROOT / "docs"
