@@ -64,7 +64,9 @@ def test_each_topic_of_a_workload_is_a_target_by_its_short_name() -> None:
     )
     Experiment(workload=Transactions(topics_written=2), faults=[recreate_topic("topic:transactions-1", at=1)])
     for target in ("leader:output-check-0", "leader:output-2"):
-        with pytest.raises(UsageError, match=r"allowed: (source, output|0 to 1)$"):
+        with pytest.raises(
+            UsageError, match=r"allowed: (source, output, __consumer_offsets, __transaction_state|0 to 1)$"
+        ):
             Experiment(workload=Copy(partitions=2), faults=[kill(target, at=1, lasting=1)])
     with pytest.raises(UsageError, match=r"no topic output-check; allowed: source, output"):
         Experiment(workload=Copy(), faults=[kill("one", after="isr-full:output-check-0", lasting=1)])
