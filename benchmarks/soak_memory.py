@@ -6,7 +6,7 @@ What follows ``--`` are the arguments of ``kafkacheck soak``. Each column is the
 the last third of the soak; the first minute, in which Spark and the first cluster start, is left out.
 
 soak     MB of resident memory of the process of the soak
-workers  MB of all its other Python processes: the clients of a round
+workers  MB of its other processes: the clients of a round, in Python and Java
 jvm      MB of resident memory of Spark's JVM
 heap     MB of objects in Spark's JVM that are still in use, which `jcmd GC.class_histogram` counts after a full
          collection
@@ -45,6 +45,9 @@ HEAP_EVERY = 6
 START = 60.0
 """Seconds."""
 
+SPARK = "org.apache.spark.deploy.SparkSubmit"
+"""In the command line of Spark's JVM."""
+
 THIRDS = ("first third", "second third", "last third")
 
 
@@ -53,11 +56,11 @@ def sample(process: psutil.Process, folder: Path, *, with_heap: bool) -> dict[st
     found = {"soak": _resident(process), "workers": 0.0}
     for child in process.children(recursive=True):
         with suppress(psutil.Error):
-            if child.name() == "java":
+            if SPARK in child.cmdline():
                 found["jvm"] = found.get("jvm", 0.0) + _resident(child)
                 if with_heap and (used := live_heap(child.pid)) is not None:
                     found["heap"] = used
-            elif child.name().startswith("python"):
+            elif child.name() == "java" or child.name().startswith("python"):
                 found["workers"] += _resident(child)
     found["folder"] = sum(_size(each) for each in folder.rglob("*")) / 1e6
     return found
