@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from pytest_kafkacheck.kept_runs.run_summary import runs_in
+    from pytest_kafkacheck.kept_runs.run_summary import runs_in, soaks_in
 
     check_json(options.json)
     runs = [run for run in runs_in(options.dir) if not (options.failed and run.is_as_expected)]
@@ -38,6 +39,8 @@ def _run(options: argparse.Namespace) -> int:
         write_json(options.json, [run.to_json() for run in runs])
     if options.json != "-":
         _print(runs, f"no {'failed ' if options.failed else ''}runs in {options.dir}")
+        for folder, number in soaks_in(options.dir).items():
+            print(f"a soak with {number} runs that are kept: kafkacheck ls --dir {shlex.quote(str(folder))}")
     return AS_EXPECTED
 
 

@@ -140,6 +140,12 @@ def runs_in(directory: Path) -> list[RunSummary]:
     return sorted(found, key=lambda run: (run.began or datetime.min, run.path.name))
 
 
+def soaks_in(directory: Path) -> dict[Path, int]:
+    """The folders of soaks in a folder of runs, each with the number of its runs that are kept."""
+    folders = sorted(file.parent for file in directory.glob("*/soak.json"))
+    return {folder: sum(is_run(each) for each in folder.iterdir() if each.is_dir()) for folder in folders}
+
+
 def _objects(value: object) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 

@@ -50,6 +50,18 @@ def test_runs_are_listed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert call(capsys, runs / "none", "ls").startswith("no runs in")
 
 
+def test_folders_of_soaks_are_named_with_the_command_that_lists_them(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    soak = runs / "soak-safe-1"
+    kept_run(soak, time="20261125-080000", run="dd04")
+    assert "soak" not in call(capsys, runs, "ls"), "only a folder with the state of a soak is one"
+    (soak / "soak.json").write_text("{}")
+    line = call(capsys, runs, "ls").splitlines()[-1]
+    assert line == f"a soak with 1 runs that are kept: kafkacheck ls --dir {soak}"
+    assert "dd04" in call(capsys, soak, "ls")
+
+
 def test_a_narrow_terminal_cuts_only_the_cause(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
