@@ -40,7 +40,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.json != "-":
         _print(runs, f"no {'failed ' if options.failed else ''}runs in {options.dir}")
         for folder, number in soaks_in(options.dir).items():
-            print(f"a soak with {number} runs that are kept: kafkacheck ls --dir {shlex.quote(str(folder))}")
+            kept = f"{number} run{'' if number == 1 else 's'}"
+            print(f"a soak, {kept} kept: kafkacheck ls --dir {shlex.quote(str(folder))}")
     return AS_EXPECTED
 
 

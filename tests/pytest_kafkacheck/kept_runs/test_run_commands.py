@@ -58,7 +58,7 @@ def test_folders_of_soaks_are_named_with_the_command_that_lists_them(
     assert "soak" not in call(capsys, runs, "ls"), "only a folder with the state of a soak is one"
     (soak / "soak.json").write_text("{}")
     line = call(capsys, runs, "ls").splitlines()[-1]
-    assert line == f"a soak with 1 runs that are kept: kafkacheck ls --dir {soak}"
+    assert line == f"a soak, 1 run kept: kafkacheck ls --dir {soak}"
     assert "dd04" in call(capsys, soak, "ls")
 
 
