@@ -260,6 +260,13 @@ class _Reading:
         mode = self._mode()
         if mode is not None:
             found.put("mode", mode, "process.roles" if mode == "kraft" else "zookeeper.connect")
+        elif (ids := self._values("broker.id")) and self.stated.settings.get("mode") is None:
+            self.problems["mode"] = Problem(
+                tried=f"{ids[0].place}",
+                missing="a broker with broker.id, and neither process.roles nor zookeeper.connect, one of which it "
+                "needs to start; it is judged in KRaft mode",
+                remedy="add the one of your cluster, or state it with --mode",
+            )
         release = self.stated.settings.get("version") or found.settings.get("version")
         if mode == "zookeeper":
             if release is None:

@@ -188,6 +188,20 @@ def test_a_misspelt_name_of_a_client_is_named(tmp_path: Path, capsys: pytest.Cap
     )
 
 
+def test_a_broker_of_which_no_file_says_the_mode_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was judged as one of KRaft without a word."""
+    file = tmp_path / "server.properties"
+    file.write_text("broker.id=1\nlog.dirs=/d\nmin.insync.replicas=2\n")
+    text = f"{file}:1: a broker with broker.id, and neither process.roles nor zookeeper.connect"
+    main(["audit", str(file)])
+    assert text in "".join(capsys.readouterr())
+    for said in (["--mode", "kraft"], ["--mode", "zookeeper", "--version", "3.9.2"]):
+        main(["audit", str(file), *said])
+        assert "one of which it needs" not in "".join(capsys.readouterr())
+
+
 def test_producers_that_differ_count_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, text in {
         "b": "broker.id=1\ndefault.replication.factor=3",
