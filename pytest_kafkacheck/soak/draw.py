@@ -91,6 +91,7 @@ def _candidate(plan: Soak, cluster: ClusterSpec, workload: Workload, stream: str
         cluster=cluster,
         faults=plan.generated(seed=rng.getrandbits(32), events=events),
         budget=plan.budget,
+        warm_up=plan.warm_up,
         cooldown=plan.cooldown,
         seed=rng.getrandbits(32),
     )

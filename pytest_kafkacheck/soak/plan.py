@@ -55,6 +55,7 @@ class Soak:
     length     seconds in which all faults of a round begin and end.
     lasting    shortest and longest duration of a fault in seconds. Its effect is proved meanwhile, which takes more
                than 2 s on a busy machine.
+    warm_up    seconds of load before the first fault may begin: on a busy machine, members take some to join a group.
     cooldown   seconds of load after the cluster has recovered. A group waits 6 s for a lost member, and a transaction
                without an answer is given up after 10 s.
 
@@ -79,6 +80,7 @@ class Soak:
     events: tuple[int, int] = (2, 6)
     length: float = 30.0
     lasting: tuple[float, float] = (3.0, 8.0)
+    warm_up: float = 4.0
     cooldown: float = 14.0
 
     def __post_init__(self) -> None:
@@ -129,6 +131,7 @@ class Soak:
             "events": list(self.events),
             "length": self.length,
             "lasting": list(self.lasting),
+            "warm_up": self.warm_up,
             "cooldown": self.cooldown,
         }
 
