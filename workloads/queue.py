@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
-from workloads.clients.java.releases import JAVA
+from workloads.clients.java.releases import JAVA, checked
 from workloads.clients.library import is_command
 from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Declaration, Need, uses
@@ -37,6 +37,9 @@ AUDITOR = WorkerRole("queue-auditor", "workloads.roles.share_group:audit", obser
 
 GROUP = "queue"
 """Name of the group, as schedules have it."""
+
+SHARE_GROUPS_SINCE = (4, 2)
+"""Brokers and clients have share groups in production since then."""
 
 SLACK = 10.0
 """Seconds by which the auditor may end later than it means to."""
@@ -80,7 +83,7 @@ class Queue(Workload):
         needs=(
             Need(
                 what="Kafka 4.2 or later",
-                release=(4, 2),
+                release=SHARE_GROUPS_SINCE,
                 why="share groups (KIP-932) are in production since then",
             ),
         ),
@@ -115,6 +118,11 @@ class Queue(Workload):
         check_choice("Queue.auto_offset_reset", self.auto_offset_reset, *get_args(ResetPolicy))
         if not is_command(self.library):
             raise ValueError(f"Queue.library={self.library!r}: it has no share groups; use library={JAVA!r}")
+        if self.client_version is not None:
+            try:
+                checked(self.client_version, SHARE_GROUPS_SINCE)
+            except ValueError as error:
+                raise ValueError(f"Queue.client_version={error}") from None
 
     def topics(self, run: str) -> tuple[Topic, ...]:
         return (make_topic(self, f"queued-{run}"),)

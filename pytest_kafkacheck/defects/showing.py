@@ -17,7 +17,7 @@ from pytest_kafkacheck.progress import Say
 from pytest_kafkacheck.run import Run
 from pytest_kafkacheck.soak.clusters import Clusters
 from pytest_kafkacheck.soak.limits import Limits
-from pytest_kafkacheck.soak.plan import PRESETS, Soak, with_versions
+from pytest_kafkacheck.soak.plan import PRESETS, Soak, with_client, with_versions
 from pytest_kafkacheck.soak.round import Round
 from pytest_kafkacheck.soak.soak import soak
 from pytest_kafkacheck.soak.state import SoakFolder
@@ -132,10 +132,7 @@ def blind_plan(defect: Defect, release: str) -> Soak:
     if defect.of == "broker":
         return with_versions(plan, [release])
     library = {"java": "java", "librdkafka": "confluent-kafka"}[defect.of]
-    version = release if defect.of == "java" else None
-    return replace(
-        plan, vary={**plan.vary, "library": [library], "client_version": [version], "client": [{}]}
-    )
+    return with_client(plan, library, release if defect.of == "java" else None)
 
 
 def blind(

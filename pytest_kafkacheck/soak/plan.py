@@ -200,14 +200,23 @@ def without_impossible(plan: Soak, impossible: Collection[str]) -> Soak:
     return replace(plan, faults=weights, clusters=clusters)
 
 
-def with_client(plan: Soak, library: str) -> Soak:
-    """With another client library only. Settings of the producer have its own names, so those of the plan are left
-    out."""
-    vary = {name: values for name, values in plan.vary.items() if name not in ("client", "library")}
-    try:
-        return replace(plan, workloads=[_with_library(each, library) for each in plan.workloads], vary=vary)
-    except ValueError as error:
-        raise UsageError(f"--client {library}: {error}") from error
+def with_client(plan: Soak, library: str, version: str | None = None) -> Soak:
+    """With another client library only, and the workloads that can use it. Settings of the producer have its own
+    names, so those of the plan are left out. version: of library="java".
+
+    Raises UsageError where no workload is left.
+    """
+    own = ("client", "client_version", "library")
+    vary = {name: values for name, values in plan.vary.items() if name not in own}
+    workloads, problem = [], None
+    for each in plan.workloads:
+        try:
+            workloads.append(_with_library(each, library, version))
+        except ValueError as error:
+            problem = error
+    if not workloads:
+        raise UsageError(f"--client {library}: {problem}") from problem
+    return replace(plan, workloads=workloads, vary=vary)
 
 
 def with_versions(plan: Soak, versions: Sequence[str]) -> Soak:
@@ -218,10 +227,10 @@ def with_versions(plan: Soak, versions: Sequence[str]) -> Soak:
     )
 
 
-def _with_library(workload: Workload, library: str) -> Workload:
+def _with_library(workload: Workload, library: str, version: str | None) -> Workload:
+    wanted: dict[str, Any] = {"library": library, "client_version": version, "client": {}}
     own = set(fields_of(workload))
-    changed = {"library": library} if "library" in own else {}
-    return replace(workload, **changed, **({"client": {}} if "client" in own else {}))  # type: ignore[type-var]
+    return replace(workload, **{name: value for name, value in wanted.items() if name in own})  # type: ignore[type-var]
 
 
 SAFE = {"min.insync.replicas": 2}

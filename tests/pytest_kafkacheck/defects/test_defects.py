@@ -20,9 +20,11 @@ from pytest_kafkacheck.defects.table import DEFECTS, Defect
 from pytest_kafkacheck.errors import InfrastructureError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
+from pytest_kafkacheck.soak.draw import candidate
 from pytest_kafkacheck.soak.plan import Soak
 from pytest_kafkacheck.soak.soak import soak
 from tests.support.fake_lab import FakeLab, at_once, shows
+from workloads.workload import client_library
 
 BY_ID = {each.id: each for each in DEFECTS}
 
@@ -85,10 +87,14 @@ def test_a_defect_is_tried_until_it_is_found_and_its_control_as_often() -> None:
 def test_a_soak_that_knows_nothing_of_it_has_that_release_only() -> None:
     plan = blind_plan(BY_ID["KAFKA-20634"], "4.3.0")
     assert {each.version for each in plan.clusters} == {"4.3.0"}
-    client = blind_plan(BY_ID["KAFKA-19012"], "4.1.1")
-    assert (client.vary["library"], client.vary["client_version"]) == (["java"], ["4.1.1"])
-    library = blind_plan(BY_ID["librdkafka-4953"], "4.1.1")
-    assert (library.vary["library"], library.vary["client_version"]) == (["confluent-kafka"], [None])
+    for defect, release, client in (
+        ("KAFKA-19012", "4.1.1", "java-4.1.1"), ("librdkafka-4953", "4.1.1", "confluent-kafka")
+    ):  # fmt: skip
+        drawn = [
+            candidate(blind_plan(BY_ID[defect], release), 1, number, 0).workload for number in range(1, 30)
+        ]
+        assert {client_library(each) for each in drawn} == {client}
+        assert len({type(each) for each in drawn}) == 9, "all but queues, which these clients do not have"
 
 
 def test_a_blind_soak_ends_with_the_first_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from nemesis.faults.kill import kill
 from nemesis.registry import FAULTS, faults_that_need
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.run import Run
@@ -124,6 +125,14 @@ def test_the_summary_says_what_no_round_has_reached(tmp_path: Path) -> None:
     text = markdown(summary, name="plan", folder=tmp_path)
     assert "- no fault while clients used: static-members\n" in text
     assert "- left out on this host: delay: it needs netem\n" in text
+
+
+def test_workloads_that_a_client_has_not_are_left_out() -> None:
+    plan = with_client(PRESETS["safe"].plan(), "kafka-python")
+    assert Queue not in {type(each) for each in plan.workloads}
+    assert Groups in {type(each) for each in plan.workloads}
+    with pytest.raises(UsageError, match=r"--client kafka-python: Queue\.library"):
+        with_client(Soak(workloads=[Queue()], clusters=[ClusterSpec(version="4.4.0")]), "kafka-python")
 
 
 def test_rounds_are_drawn_from_the_named_releases() -> None:

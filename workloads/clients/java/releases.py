@@ -28,11 +28,11 @@ def release_in(name: str) -> str:
     return DEFAULT_RELEASE if release is None else checked(release)
 
 
-def checked(release: object) -> str:
-    """Raises ValueError for what is no release of kafka-clients that is supported."""
+def checked(release: object, least: tuple[int, int] = LEAST) -> str:
+    """Raises ValueError for what is no release of kafka-clients that is supported, or is of an earlier line."""
     numbers = _RELEASE.fullmatch(release) if isinstance(release, str) else None
     if numbers is None:
         raise ValueError(f"{release!r}: expected a release of kafka-clients, such as '3.7.2'")
-    if (int(numbers[1]), int(numbers[2])) < LEAST:
-        raise ValueError(f"{release!r}: expected a release of kafka-clients from 2.8.0 on")
+    if (int(numbers[1]), int(numbers[2])) < least:
+        raise ValueError(f"{release!r}: expected a release of kafka-clients from {least[0]}.{least[1]}.0 on")
     return str(release)
