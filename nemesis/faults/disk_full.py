@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nemesis.effects.reconciler import Resource
 from nemesis.event import OPEN, Event
-from nemesis.fault import Fault, FaultContext, Proof
+from nemesis.fault import Draw, Fault, FaultContext, Proof
 from nemesis.steps.serving import verify_serving
 
 FULL = Resource(
@@ -28,6 +28,7 @@ class DiskFull(Fault):
     proved_by = "a write is refused because no space is left"
     end_proved_by = "the disk has free space again, and the node serves"
     blocks_process = True
+    draw = Draw(least=8.0)
     changes_cluster = True
     needs = frozenset({"disks"})
 

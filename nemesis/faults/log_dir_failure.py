@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import FaultContext, Proof
+from nemesis.fault import Draw, FaultContext, Proof
 from nemesis.steps.processes import EndsProcess, note_process
 
 LIMIT = 30.0
@@ -19,6 +19,7 @@ class LogDirFailure(EndsProcess):
     name = "log-dir-failure"
     family = "storage"
     proved_by = f"the node served just before, and its process ended by itself within {LIMIT:.0f} s"
+    draw = Draw(least=8.0)
     changes_cluster = True
     destroys_records = True
     needs = frozenset({"disks"})
