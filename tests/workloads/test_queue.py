@@ -46,7 +46,7 @@ LOG, OTHER, ADDED, EMPTY = (("queued-r", partition) for partition in range(4))
             "Queue.release=0.6 and Queue.reject=0.6: expected shares of at most 1",
         ),
         (
-            {"client_version": "4.1.1"},
+            {"library": "java", "client_version": "4.1.1"},
             "Queue.client_version='4.1.1': expected a release of kafka-clients from 4.2.0 on",
         ),
         (
