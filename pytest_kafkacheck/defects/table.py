@@ -6,7 +6,7 @@ The facts are from Kafka's issue tracker and from its sources, compared release 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from nemesis.faults.isolate import isolate
@@ -63,21 +63,20 @@ def _planned_changes(version: str) -> Experiment:
     )
 
 
-def _committing(version: str, **of_cluster: object) -> tuple[Groups, ClusterSpec]:
-    cluster = ClusterSpec(version=version, config={"min.insync.replicas": "2"})
-    return Groups(commit="periodic", topic_config=SAFE), replace(cluster, **of_cluster)  # type: ignore[arg-type]
+COMMITTING = Groups(commit="periodic", topic_config=SAFE)
 
 
 def _failed_commits(version: str) -> Experiment:
-    workload, cluster = _committing(version)
+    cluster = ClusterSpec(version=version, config={"min.insync.replicas": "2"})
     cuts = [isolate("coordinator:group-0", at=at, lasting=6) for at in (4, 18, 32)]
-    return Experiment(workload=workload, cluster=cluster, faults=cuts, cooldown=14)
+    return Experiment(workload=COMMITTING, cluster=cluster, faults=cuts, cooldown=14)
 
 
 def _moved_coordinator(version: str) -> Experiment:
-    workload, cluster = _committing(version, brokers=4)
+    # With one replica, a move takes the partition away from its leader, and brings it back.
+    cluster = ClusterSpec(version=version, config={"offsets.topic.replication.factor": "1"})
     moves = [reassign("partition:__consumer_offsets-0", at=at, lasting=6) for at in (3, 15, 27)]
-    return Experiment(workload=workload, cluster=cluster, faults=moves, cooldown=14)
+    return Experiment(workload=COMMITTING, cluster=cluster, faults=moves, cooldown=14)
 
 
 def _late_markers(version: str) -> Experiment:
