@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from nemesis.event import OPEN, Event
-from nemesis.fault import FaultContext, Proof
+from nemesis.fault import Draw, FaultContext, Proof
 from nemesis.steps.processes import EndsProcess, end_process, note_process
 
 COUNT = """cd /k/data || exit 1
@@ -30,6 +30,7 @@ class PowerLoss(EndsProcess):
         "the disk refused access before the kill, and the logs are shorter after it: the evidence has the bytes that "
         "were written, that the device had before, and that are left"
     )
+    draw = Draw(least=8.0)
     changes_cluster = True
     destroys_records = True
     needs = frozenset({"disks"})
