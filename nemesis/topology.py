@@ -24,6 +24,8 @@ class Topology:
     unseen_instances  why nobody can see from outside what an instance of the application does; None where one can.
     members      consumer group, by its short name, to number of client processes that are its members; 0 for that of
                  a user's application.
+    has_classic_groups  whether their members may speak the classic protocol of groups: with others, the coordinator
+                 admits no member that does.
     transactions  transactional ids, by their short names.
     release      (major, minor) of Kafka.
     disks        whether each node has a file system of its own for its data.
@@ -40,6 +42,7 @@ class Topology:
     commands: frozenset[str] = frozenset()
     unseen_instances: str | None = None
     members: Mapping[str, int] = field(default_factory=dict)
+    has_classic_groups: bool = True
     transactions: tuple[str, ...] = ()
     release: tuple[int, int] = (4, 1)
     disks: bool = False

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from nemesis.event import Event
 from nemesis.fault import Draw, Fault, FaultContext, Proof
 from nemesis.resolution import TARGET_LIMIT
-from nemesis.targets import Target
+from nemesis.targets import Groups, Target
+from nemesis.topology import Topology
 from nemesis.triggers import REBALANCING
 
 
@@ -24,6 +25,13 @@ class Rebalance(Fault):
     momentary = True
     draw = Draw(clients_weight=2)
     takes_nodes_down = False
+
+    def check(self, topology: Topology, target: Target | Groups) -> None:
+        if not topology.has_classic_groups:
+            raise ValueError(
+                f"{target}: one more member joins by the classic protocol, which its coordinator refuses; use "
+                f"kill_client, after which another member takes the place of one"
+            )
 
     def inject(self, context: FaultContext) -> None:
         assert isinstance(context.target, Target)

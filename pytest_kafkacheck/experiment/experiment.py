@@ -135,6 +135,7 @@ class Experiment:
             ),
             unseen_instances=unseen(self.workload),
             members=members,
+            has_classic_groups=not uses & {"group-consumer", "share-groups"},
             transactions=transactions,
             release=cluster.release.number,
             disks=cluster.disk_mb is not None,

@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 
 from nemesis.budget import Budget
 from nemesis.event import Event
+from nemesis.faults.rebalance import rebalance
 from nemesis.generate import CATCHING_UP, SETTLING, Generated, default_weights, generate, targets
 from nemesis.registry import FAULTS
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
+from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
+from pytest_kafkacheck.experiment.experiment import Experiment
 from tests.support.topologies import TOPOLOGIES, down
+from workloads.groups import Groups
+from workloads.queue import Queue
 
 POSSIBLE = sorted(name for name, fault in FAULTS.items() if targets(fault) and name != "configure-broker")
 
@@ -283,6 +288,22 @@ def test_a_fault_lasts_long_enough_for_its_proof_where_the_schedule_allows_that(
             for event in generate(wanted, TOPOLOGIES["three"]).events:
                 least, most = expected if event.fault.name == "slow-disk" else lasting
                 assert least <= event.lasting <= most
+
+
+def test_groups_that_admit_no_classic_member_are_not_rebalanced() -> None:
+    """A group of the consumer protocol refused the member that joins, so that the round of a soak was unknown."""
+    others = replace(WITH_GROUPS, has_classic_groups=False)
+    assert "rebalance group:copiers" in texts(Generated(clients=True, events=6), WITH_GROUPS)
+    assert not [each for each in texts(Generated(clients=True, events=6), others) if "rebalance" in each]
+    with pytest.raises(ValueError, match="by the classic protocol, which its coordinator refuses"):
+        rebalance("group:copiers").check(others)
+    for workload in (
+        Groups(protocol="consumer", library="confluent-kafka"),
+        Queue(library="command:./client"),
+    ):
+        cluster = ClusterSpec(version="4.4.0")
+        assert not Experiment(workload=workload, cluster=cluster).topology.has_classic_groups
+    assert Experiment(workload=Groups()).topology.has_classic_groups
 
 
 def test_cuts_of_clients_are_drawn_in_both_directions_and_in_one() -> None:

@@ -24,6 +24,7 @@ from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address, ask
 from workloads.clients.coordination import NotClassic, require_classic
 from workloads.clients.kafka_python import access
+from workloads.clients.kafka_python.member import ASSIGNORS
 from workloads.clients.requests import EARLIEST
 
 REQUEST_LIMIT = 10.0
@@ -173,11 +174,15 @@ class Administration:
         return described["group_state"], len(described["members"])
 
     def rebalance(self, group: str) -> int:
+        topics, assignor = self._retry(lambda: self._subscribed(group))
+        # Brokers refuse a member that has not the assignor of the others.
+        own = {"partition_assignment_strategy": [ASSIGNORS[assignor]]} if assignor in ASSIGNORS else {}
         consumer = KafkaConsumer(
-            *self._retry(lambda: self._subscribed(group)),
+            *topics,
             group_id=group,
             client_id="kafkacheck-rebalance",
             enable_auto_commit=False,
+            **own,
             **access(self._cluster.brokers.values()),
         )
         try:
@@ -249,8 +254,8 @@ class Administration:
     def _view(self, topic: str) -> metadata_views.View:
         return max(metadata_views.views(self._cluster.brokers, [topic]).values(), key=len, default={})
 
-    def _subscribed(self, group: str) -> list[str]:
-        """Topics to which the group's members subscribe. Brokers report them of stable groups only.
+    def _subscribed(self, group: str) -> tuple[list[str], str]:
+        """Topics to which the group's members subscribe, and their assignor; reported of stable groups only.
 
         Raises ConnectionError while the group rebalances, ValueError when it has no members.
         """
@@ -264,7 +269,7 @@ class Administration:
         }
         if not found:
             raise ValueError(f"group {group} has no members whose topics are known")
-        return sorted(found)
+        return sorted(found), str(described["protocol_data"])
 
     def _describe_group(self, group: str) -> Any:
         described = self._ask_admin(lambda client: client.describe_groups([group]))[group]
