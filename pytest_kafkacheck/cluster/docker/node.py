@@ -264,8 +264,11 @@ def _number_after(output: str, name: str) -> int:
 TIMEOUT = 30.0
 """Seconds without any output."""
 
-# Not whole folders: indexes are made with their full size of 10 MB.
-LISTED = "cd {data} && for file in {patterns}; do [ ! -e $file ] || stat -c '%s %n' $file; done"
+# Not whole folders: indexes are made with their full size of 10 MB. The cleaner may take a file away meanwhile.
+LISTED = (
+    "cd {data} && for file in {patterns}; do "
+    "[ ! -e $file ] || stat -c '%s %n' $file 2>/dev/null || [ ! -e $file ] || exit 1; done"
+)
 
 ARCHIVED = "cd {data} && tar -cf - {patterns}"
 
