@@ -73,9 +73,9 @@ def test_each_workload_gives_its_clients_the_release() -> None:
     Groups(library="java", protocol="consumer")
     for kind in built_in().values():
         if kind.declaration.name not in ("pipeline", ""):
-            workload = kind(library="java", client_version="4.1.2")
+            workload = kind(library="java", client_version="4.3.0")
             check_workload(workload)
-            assert "java-4.1.2" in libraries_of(workload)
+            assert "java-4.3.0" in libraries_of(workload)
             assert kind.from_json(json.loads(json.dumps(workload.to_json()))) == workload
 
 
