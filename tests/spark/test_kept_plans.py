@@ -20,6 +20,7 @@ from analyzers.history.sources import sources
 from analyzers.judge.analyze import analyze
 from analyzers.spark.internals.kept_plans import KeptPlans, kept_plans
 from tests.support.repetitions import repetitions
+from tests.support.spark_jobs import jobs
 
 pytestmark = pytest.mark.spark
 
@@ -187,14 +188,14 @@ def test_rows_have_the_types_that_spark_returns(spark: Any, plans: KeptPlans, tm
 def test_equal_subqueries_are_computed_once(spark: Any, plans: KeptPlans, tmp_path: Path) -> None:
     assert plans.take({"numbers": [str(numbers(tmp_path / "a", 1, 2, 3))]})
     most = "(select max(n) from {numbers})"
-    spark.sparkContext.setJobGroup(str(tmp_path), "a statement with two equal subqueries")
-    try:
-        found = rows(plans, f"select n, {most} as most from {{numbers}} where n < {most}")
-    finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
-        plans.give_back()
+    found: list[Any] = []
+    ran = jobs(
+        spark,
+        lambda: found.extend(rows(plans, f"select n, {most} as most from {{numbers}} where n < {most}")),
+    )
+    plans.give_back()
     assert sorted(found) == [(1, 3), (2, 3)]
-    assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(str(tmp_path))) == 2
+    assert len(ran) == 2
 
 
 def test_other_settings_have_plans_of_their_own(

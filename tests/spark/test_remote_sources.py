@@ -20,6 +20,7 @@ from analyzers.judge.analyze import analyze
 from analyzers.judge.batch import Case, judge_batch
 from pytest_kafkacheck.cli import main as cli
 from pytest_kafkacheck.experiment.experiment import Experiment
+from tests.support.spark_jobs import jobs
 from workloads.append_log import AppendLog
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_of_tests")]
@@ -213,12 +214,10 @@ def test_the_rows_of_all_tables_of_a_remote_run_count(spark: Any, runs: Path, fa
 def test_all_runs_are_listed_in_one_job(spark: Any, runs: Path, far: Far) -> None:
     uris = [f"{far(runs)}/{name}" for name in ("slow", "good", "lost")] + [(runs / "good").as_uri()]
     apart = [source for uri in uris for source in sources(spark, [uri])]
-    spark.sparkContext.setJobGroup("listing", "the runs")
-    try:
-        assert sources(spark, uris) == apart
-    finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
-    assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("listing")) == 1
+    together: list[Any] = []
+    ran = jobs(spark, lambda: together.extend(sources(spark, uris)))
+    assert together == apart
+    assert len(ran) == 1
     assert [len(source.files["records"]) for source in apart] == [1, 1, 1, 1]
 
 
