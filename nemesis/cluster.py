@@ -234,6 +234,9 @@ class Kafka(Protocol):
     def remove_broker(self, node: int) -> None:
         """Move its replicas to the others, and remove it."""
 
+    def change_release(self, node: int, version: str) -> None:
+        """Give a stopped node the files of another release. It keeps its data, and starts with these files."""
+
     def registration(self, node: int) -> Registration:
         """Whether the controller has that broker registered, and lets it serve."""
 

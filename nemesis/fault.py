@@ -163,6 +163,18 @@ class Fault(ABC):
         """
         return None
 
+    @property
+    def moves_to(self) -> str | None:
+        """The release of Kafka to which it moves nodes; None where it moves none.
+
+        An experiment checks whether that release can run the cluster, and prepares it, before anything starts.
+        """
+        return None
+
+    def on(self, topology: Topology) -> Fault:  # noqa: ARG002 - most faults are the same everywhere
+        """With the values of options that depend on the cluster. Called for what `check` accepts."""
+        return self
+
     def check(self, topology: Topology, target: Target | Groups) -> None:  # noqa: B027 - most are always possible
         """Raises ValueError, with the reason, for what can never be carried out on that topology."""
 

@@ -81,6 +81,12 @@ class Schedule:
                 if reason := conflict(event, other, topology):
                     raise ValueError(f"events {event.id!r} and {other.id!r}: {reason}")
 
+    def on(self, topology: Topology) -> Schedule:
+        """With the options of faults that depend on the cluster. Called for a schedule that `check` accepts."""
+        return Schedule(
+            tuple(dataclasses.replace(event, fault=event.fault.on(topology)) for event in self.events)
+        )
+
     def without(self, *ids: str) -> Schedule:
         """The same schedule without these events."""
         return Schedule(tuple(event for event in self.events if event.id not in ids))

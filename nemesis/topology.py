@@ -28,6 +28,7 @@ class Topology:
                  admits no member that does.
     transactions  transactional ids, by their short names.
     release      (major, minor) of Kafka.
+    next_release  the release to which its nodes can move that is of the next line; None where there is none.
     disks        whether each node has a file system of its own for its data.
     """
 
@@ -45,6 +46,7 @@ class Topology:
     has_classic_groups: bool = True
     transactions: tuple[str, ...] = ()
     release: tuple[int, int] = (4, 1)
+    next_release: str | None = None
     disks: bool = False
 
     @property

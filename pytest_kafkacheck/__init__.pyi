@@ -58,6 +58,7 @@ from nemesis.faults.rolling_restart import rolling_restart as rolling_restart
 from nemesis.faults.slow_disk import slow_disk as slow_disk
 from nemesis.faults.stop import stop as stop
 from nemesis.faults.stop_client import stop_client as stop_client
+from nemesis.faults.upgrade import upgrade as upgrade
 from nemesis.faults.wipe import wipe as wipe
 from nemesis.generate import Generated as Generated
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster as DockerCluster
@@ -196,5 +197,6 @@ __all__ = [
     "stop",
     "stop_client",
     "storm",
+    "upgrade",
     "wipe",
 ]

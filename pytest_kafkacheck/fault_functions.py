@@ -50,5 +50,6 @@ FAULT_FUNCTIONS = {
     "slow_disk": "nemesis.faults.slow_disk",
     "stop": "nemesis.faults.stop",
     "stop_client": "nemesis.faults.stop_client",
+    "upgrade": "nemesis.faults.upgrade",
     "wipe": "nemesis.faults.wipe",
 }

@@ -42,7 +42,7 @@ stopped a broker meanwhile, so some heals name the network. Other faults are nam
 MOMENTARY = frozenset(
     {
         "add-partitions", "delete-controller", "delete-records", "elect", "fence", "rebalance", "recreate-topic",
-        "reset", "restart", "rolling-restart",
+        "reset", "restart", "rolling-restart", "upgrade",
     }
 )  # fmt: skip
 """Faults that happen at one moment. The story mentions their end only if `FAULT_WORDS` has words for it."""

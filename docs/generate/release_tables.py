@@ -34,14 +34,19 @@ def _line(release: Release) -> list[str]:
 def results(measured: dict[str, dict[str, dict[str, Any]]]) -> str:
     """measured: release to shape to what `tests/cluster/test_releases.py` found."""
     rows = [
-        [
-            version,
-            shape,
-            f"{found['seconds']:.1f}",
-            f"{found['losing']['result']}: {found['losing']['lost']:,} of {found['losing']['acks']:,} lost",
-            f"{found['keeping']['result']}: {found['keeping']['lost']:,} of {found['keeping']['acks']:,} lost",
-        ]
+        [version, shape, *_measured(found)]
         for version, shapes in measured.items()
         for shape, found in shapes.items()
     ]
-    return table(["release", "shape", "ready after (s)", "acks=1", "acks=all, min.insync.replicas=2"], rows)
+    header = ["release", "shape", "ready after (s)", "acks=1", "acks=all, min.insync.replicas=2"]
+    return table([*header, "to the next line and back, under load"], rows)
+
+
+def _measured(found: dict[str, Any]) -> list[str]:
+    start = ["–"] * 3
+    if "seconds" in found:
+        verdicts = (found["losing"], found["keeping"])
+        said = (f"{each['result']}: {each['lost']:,} of {each['acks']:,} lost" for each in verdicts)
+        start = [f"{found['seconds']:.1f}", *said]
+    moved = found.get("moved")
+    return [*start, f"{moved['to']}: {moved['result']}" if moved else "–"]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from analyzers.catalogue.bounds import Bounds
 from nemesis.faults.isolate import isolate
 from nemesis.faults.kill import kill
 from nemesis.faults.leader_storm import leader_storm
@@ -17,6 +18,7 @@ from nemesis.faults.pause import pause
 from nemesis.faults.pause_client import pause_client
 from nemesis.faults.reassign import reassign
 from nemesis.faults.rolling_restart import rolling_restart
+from nemesis.faults.upgrade import upgrade
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog
@@ -160,6 +162,18 @@ def _moving_leaders(version: str) -> Experiment:
     )
 
 
+def _hanging_transactions(version: str) -> Experiment:
+    # The release is that of two brokers. When the second one stops, the first one takes over its transactions, which
+    # have written to leaders on the third broker, of the line before.
+    return Experiment(
+        workload=Transactions(transactors=4, partitions=6, topic_config=SAFE),
+        cluster=ClusterSpec(version="4.1.2"),
+        faults=[upgrade("1,2", to=version, at=3)],
+        bounds=Bounds(unavailable=15),
+        cooldown=20,
+    )
+
+
 PRODUCERS = "our producers send nothing to partitions that are added"
 TRANSACTIONAL = ("torn-transaction", "zombie-write", "transaction-state-regression")
 
@@ -216,7 +230,8 @@ DEFECTS: tuple[Defect, ...] = (
         affected="4.2.0",
         release="4.2.0",
         control="4.2.1",
-        missing="no event upgrades a cluster under load",
+        anomalies=("unavailable",),
+        schedule=_hanging_transactions,
     ),
     Defect(
         id="KAFKA-20115",

@@ -15,6 +15,7 @@ from nemesis.event import Event
 from nemesis.generate import Generated, generate
 from nemesis.schedule import Schedule
 from nemesis.topology import Topology
+from pytest_kafkacheck.cluster.spec.moves import moves, next_release
 from pytest_kafkacheck.cluster.spec.properties import internal_partitions
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
@@ -81,6 +82,8 @@ class Experiment:
                 self.budget.check(schedule, self.topology)
         except (TypeError, ValueError) as error:
             raise UsageError(f"Experiment.faults: {error}") from error
+        schedule = schedule.on(self.topology)
+        moves(self.cluster, schedule.events)
         validation.check_settings_of_faults(schedule, self.cluster.version)
         object.__setattr__(self, "faults", schedule.events)
         if self.requires is not None:
@@ -138,6 +141,7 @@ class Experiment:
             has_classic_groups=not uses & {"group-consumer", "share-groups"},
             transactions=transactions,
             release=cluster.release.number,
+            next_release=next_release(cluster),
             disks=cluster.disk_mb is not None,
         )
 

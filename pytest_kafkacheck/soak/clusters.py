@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from analyzers.spark.session import end_spark
+from nemesis.faults.upgrade import Upgrade
 from nemesis.generate import default_weights
 from pytest_kafkacheck.cluster.docker.engine import require_memory
+from pytest_kafkacheck.cluster.spec.moves import moved, next_release
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
 from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.harness import Harness
@@ -83,6 +85,8 @@ class Clusters:
         try:
             for cluster in plan.clusters:
                 prepare(engine.client, cluster, self._say)
+                if names.get(Upgrade.name) and (version := next_release(cluster)) is not None:
+                    prepare(engine.client, moved(cluster, version), self._say)
                 if clusters > 1:
                     require_memory(engine.client, cluster, times=clusters, beside_mb=clusters * JUDGE_MB)
         finally:

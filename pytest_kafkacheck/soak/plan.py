@@ -240,8 +240,8 @@ RACK_AWARE = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwa
 
 SURVIVED: Mapping[str, float] = {
     "isolate": 3, "kill": 3, "pause": 3, "partition": 2, "stop": 1, "restart": 1, "rolling-restart": 1,
-    "crash-loop": 1, "cut-clients": 1, "reset": 1, "loss": 1, "delay": 1, "reorder": 1, "duplicate": 1,
-    "bandwidth": 1, "dns": 0.5,
+    "upgrade": 0.5, "crash-loop": 1, "cut-clients": 1, "reset": 1, "loss": 1, "delay": 1, "reorder": 1,
+    "duplicate": 1, "bandwidth": 1, "dns": 0.5,
     "cpu": 1, "memory": 0.5, "slow-disk": 1, "disk-stall": 1, "disk-full": 0.5,
     "power-loss": 1, "wipe": 0.5, "log-dir-failure": 0.5,
     "leader-storm": 3, "reassign": 2, "add-partitions": 1, "configure": 1, "fence": 2, "rebalance": 2,

@@ -1,4 +1,4 @@
-"""Each line of Kafka starts in each of its shapes, and the demo shows its two verdicts there.
+"""Each line of Kafka starts in each of its shapes, the demo shows its two verdicts, and nodes move to the next line.
 
 By day, `test_topologies` starts the oldest line, 3.7 and the newest. With the environment variable
 KAFKACHECK_RELEASE_RESULTS, what was found is put into that file, from which docs/generate makes the table of
@@ -17,10 +17,12 @@ from typing import Any
 
 import pytest
 
+from pytest_kafkacheck import AppendLog, Experiment, upgrade
 from pytest_kafkacheck.cli.demo import experiments
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.attach import attached
 from pytest_kafkacheck.cluster.docker.compose import compose_file
+from pytest_kafkacheck.cluster.spec.moves import next_release
 from pytest_kafkacheck.cluster.spec.release import RELEASES, Release
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
@@ -69,6 +71,34 @@ def test_both_verdicts_of_the_demo(
     keeping.assert_valid()
 
 
+MOVING = [
+    pytest.param(release, shape, id=f"{release.tested}-{shape}")
+    for release in RELEASES.values()
+    for shape in shapes(release)
+    if next_release(ClusterSpec(version=release.tested, **SHAPES[shape])) is not None
+]
+
+
+@pytest.mark.parametrize(("release", "shape"), MOVING)
+def test_nodes_move_to_the_next_line_and_back_under_load(
+    harness: Harness, release: Release, shape: str
+) -> None:
+    """Separate controllers move first, as Kafka's documentation has it, and back last."""
+    spec = ClusterSpec(version=release.tested, **SHAPES[shape])
+    nodes = [*(["controllers"] if spec.controllers else []), "all"]
+    there = [upgrade(target, at=2 + 20 * number) for number, target in enumerate(nodes)]
+    back = [
+        upgrade(target, to=spec.version, at=50 + 20 * number) for number, target in enumerate(reversed(nodes))
+    ]
+    run = harness.run(
+        Experiment(
+            workload=AppendLog(topic_config={"min.insync.replicas": 2}), cluster=spec, faults=[*there, *back]
+        )
+    )
+    note(spec.version, shape, {"moved": {"to": next_release(spec), "result": run.result}})
+    run.assert_valid()
+
+
 @NEEDS_COMPOSE
 @pytest.mark.parametrize(
     "spec",
@@ -110,7 +140,8 @@ def note(version: str, shape: str, found: dict[str, Any]) -> None:
     if (path := os.environ.get(RESULTS)) is None:
         return
     results = json.loads(Path(path).read_text())
-    shapes = {**results.get(version, {}), shape: found}
+    earlier = results.get(version, {})
+    shapes = {**earlier, shape: {**earlier.get(shape, {}), **found}}
     known = [release.tested for release in RELEASES.values()]
     results[version] = {each: shapes[each] for each in SHAPES if each in shapes}
     Path(path).write_text(

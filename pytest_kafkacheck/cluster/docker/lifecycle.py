@@ -16,6 +16,7 @@ from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.docker.containers import memory_limit
 from pytest_kafkacheck.cluster.docker.disk_sidecar import sidecar_name
 from pytest_kafkacheck.cluster.docker.engine import require_image
 from pytest_kafkacheck.cluster.docker.images import archived_image, image_for
@@ -27,6 +28,7 @@ from pytest_kafkacheck.cluster.kafka.admin import admin_client
 from pytest_kafkacheck.cluster.kafka.waiting import LIMIT, unsettled, wait_settled, wait_until
 from pytest_kafkacheck.cluster.nodes.cluster import KafkaCluster
 from pytest_kafkacheck.cluster.spec.member import INTERNAL, Member
+from pytest_kafkacheck.cluster.spec.moves import moved
 from pytest_kafkacheck.cluster.spec.security import client_properties
 from pytest_kafkacheck.cluster.spec.settings import check_settings
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -46,8 +48,6 @@ __all__ = [
     "wipe",
 ]
 
-PROTOCOL_VERSION = "inter.broker.protocol.version"
-
 
 def wipe(cluster: DockerCluster, node: int) -> None:
     """Delete a node's data, as a new disk would. The node then copies everything from its peers.
@@ -63,7 +63,15 @@ def wipe(cluster: DockerCluster, node: int) -> None:
             f"lost; start the cluster with 3 of them, or wipe another node"
         )
     wiped.kill()
-    _replace(cluster, wiped, cluster.plan, keep_data=False)
+    wiped.disk.close()  # its sidecar uses the volume as well
+    api, plan = cluster.client.api, cluster.plan
+    printed = wiped.logs()
+    api.remove_container(wiped.container, force=True, v=True)
+    plan.remove_volumes(api, wiped.member)
+    wiped.replace_container(
+        plan.create_container(api, wiped.member, wiped.endpoint, pod=wiped.pod), printed=printed
+    )
+    wiped.start()
     wait_settled(cluster)
 
 
@@ -110,21 +118,15 @@ def upgrade(cluster: DockerCluster, version: str) -> None:
     A downgrade works as long as the feature levels allow it. Raises UsageError for a release that cannot run
     this cluster, InfrastructureError when its image is missing.
     """
-    before = cluster.spec
-    spec = replace(before, version=version, image=None)
-    image = image_for(version, cluster.client)
-    require_image(cluster.client, image)
-    image = archived_image(cluster.client, image) or image
-    mixed = spec
-    if not spec.kraft and PROTOCOL_VERSION not in spec.config:
-        mixed = replace(spec, config={**spec.config, PROTOCOL_VERSION: before.release.line})
-    cluster.plan = replace(cluster.plan, spec=mixed, image=image, checkpoint=None)
+    spec = replace(cluster.spec, version=version, image=None)
+    cluster.plan = _plan_with(cluster, version)
     for node in _in_order(cluster):
         moving = cluster.require_node(node)
         moving.stop()
-        _replace(cluster, moving, cluster.plan, keep_data=True)
+        _exchange(cluster, moving, cluster.plan)
+        moving.start()
         wait_settled(cluster)
-    if mixed != spec:
+    if cluster.spec != spec:
         cluster.plan = replace(cluster.plan, spec=spec)
         _restart_with(cluster, spec, sorted(cluster.brokers))
 
@@ -165,16 +167,30 @@ def _restart_with(cluster: DockerCluster, spec: ClusterSpec, nodes: Sequence[int
         wait_settled(cluster)
 
 
-def _replace(cluster: DockerCluster, node: DockerNode, plan: Plan, *, keep_data: bool) -> None:
-    """Give a stopped node a new container in its old pod, and start it."""
-    api = cluster.client.api
-    if not keep_data:
-        node.disk.close()  # its sidecar uses the volume as well
-    api.remove_container(node.container, force=True, v=True)
-    if not keep_data:
-        plan.remove_volumes(api, node.member)
-    node.container = plan.create_container(api, node.member, node.endpoint, pod=node.pod)
-    node.start()
+def _plan_with(cluster: DockerCluster, version: str) -> Plan:
+    """For nodes that move to another release. Raises UsageError, and InfrastructureError without its image."""
+    spec = moved(cluster.spec, version)
+    image = image_for(version, cluster.client)
+    require_image(cluster.client, image)
+    image = archived_image(cluster.client, image) or image
+    return replace(cluster.plan, spec=spec, image=image, checkpoint=None)
+
+
+def _exchange(cluster: DockerCluster, node: DockerNode, plan: Plan) -> None:
+    """Give a stopped node another container, which uses the same data and has the same limits."""
+    api, former = cluster.client.api, node.container
+    earlier, limits = node.logs(), (node.cpu_limit(), memory_limit(api, former))
+    # The former one stays until there is a new one: other threads look at the node meanwhile.
+    api.rename(former, f"{plan.name(node.member)}-former")
+    node.replace_container(
+        plan.create_container(api, node.member, node.endpoint, pod=node.pod), printed=earlier
+    )
+    cores, size = limits
+    if cores is not None:
+        node.limit_cpu(cores)
+    if size is not None:
+        node.limit_memory(size)
+    api.remove_container(former, force=True, v=True)
 
 
 def _checked(
@@ -202,6 +218,10 @@ class DockerMembership:
 
     def remove_broker(self, node: int) -> None:
         remove_broker(self._cluster, node)
+
+    def change_release(self, node: int, version: str) -> None:
+        cluster = self._cluster
+        _exchange(cluster, cluster.require_node(node), _plan_with(cluster, version))
 
 
 def add_broker(cluster: DockerCluster, *, rack: str | None = None) -> int:

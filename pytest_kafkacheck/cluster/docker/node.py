@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tarfile
 from collections.abc import Callable, Iterable, Mapping
@@ -25,6 +26,7 @@ from pytest_kafkacheck.cluster.docker.containers import (
     read_file,
 )
 from pytest_kafkacheck.cluster.docker.disk import Disk
+from pytest_kafkacheck.cluster.docker.plan import SPEC
 from pytest_kafkacheck.cluster.nodes.node import CLOCK_MARK, DISK_MARK, WRITE_LIMIT_MARK
 from pytest_kafkacheck.cluster.nodes.segments import MOST, fitting, too_large
 from pytest_kafkacheck.cluster.spec.member import EXTERNAL, Endpoint, Member
@@ -82,6 +84,8 @@ class DockerNode:
         self._security = dict(security or {})
         self._before_start = before_start
         self._owner = dict(owner)
+        self._printed = b""
+        """By the processes of its earlier containers."""
 
     @property
     def client_address(self) -> Address:
@@ -236,6 +240,16 @@ class DockerNode:
         """Exit status and output of a shell command in the node's own container, which must run."""
         return execute(self._api, self.container, ["sh", "-c", command], timeout=EXECUTE_LIMIT)
 
+    @property
+    def release(self) -> str:
+        labels = self._api.inspect_container(self.container)["Config"]["Labels"]
+        return str(json.loads(labels[SPEC])["version"])
+
+    def replace_container(self, container: str, *, printed: bytes) -> None:
+        """Another container is the node's. printed: the log of the former one."""
+        self._printed += printed
+        self.container = container
+
     def put(self, files: Mapping[str, bytes]) -> None:
         self._api.put_archive(self.container, "/", archive(files))
 
@@ -247,7 +261,9 @@ class DockerNode:
         return copy_segments(self._api, self.container, logs, folder)
 
     def logs(self) -> bytes:
-        return bytes(self._api.logs(self.container, stdout=True, stderr=True, timestamps=False))
+        return self._printed + bytes(
+            self._api.logs(self.container, stdout=True, stderr=True, timestamps=False)
+        )
 
     @cached_property
     def _network(self) -> dict[str, Any]:

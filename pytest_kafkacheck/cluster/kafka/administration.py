@@ -38,7 +38,7 @@ FENCED_LIMIT_MS = 60_000
 
 
 class Membership(Protocol):
-    """Adds and removes brokers, which needs control over the cluster's processes, not only requests."""
+    """What needs control over the cluster's nodes, not only requests: adds, removes and changes them."""
 
     def add_broker(self) -> int:
         """Start one more broker. Returns its node id when the cluster has settled."""
@@ -46,6 +46,10 @@ class Membership(Protocol):
 
     def remove_broker(self, node: int) -> None:
         """Move the broker's replicas away, stop and unregister it. Returns when the cluster has settled."""
+        ...
+
+    def change_release(self, node: int, version: str) -> None:
+        """Give a stopped node the files of another release. It keeps its data, and is not started."""
         ...
 
 
@@ -233,6 +237,9 @@ class Administration:
 
     def remove_broker(self, node: int) -> None:
         self._membership.remove_broker(node)
+
+    def change_release(self, node: int, version: str) -> None:
+        self._membership.change_release(node, version)
 
     def registration(self, node: int) -> Registration:
         if self._cluster.spec.kraft:

@@ -201,6 +201,8 @@ def of_node(cluster: ExaminedCluster, node: ClusterNode) -> list[str]:
     lines = node.look(LOOK)[1].splitlines()
     if not cluster.spec.attached:
         lines += node.limits()
+        if node.release != cluster.spec.version:
+            lines.append(f"it runs Kafka {node.release}")
     for mark, remains in MARKED.items():
         if mark not in lines:
             continue

@@ -65,6 +65,10 @@ class ClusterNode(Node, Protocol):
     def limits(self) -> list[str]:
         """The limits of processor and memory that its processes have, a line each."""
 
+    @property
+    def release(self) -> str:
+        """The release of Kafka that it runs. Not for nodes of a cluster that somebody else runs."""
+
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files of the node by absolute path, whether or not its process runs."""
 

@@ -29,6 +29,7 @@ REFUSED: Mapping[str, str] = {
     "dns": "its nodes have their peers' addresses in a file",
     "clock": "its nodes have this machine's clock",
     "add-broker": FIXED, "remove-broker": FIXED,
+    "upgrade": "its nodes share the files of one release",
 }  # fmt: skip
 """Faults that such a cluster cannot do, with the reason."""
 
@@ -84,6 +85,9 @@ class FixedMembership:
     def remove_broker(self, node: int) -> None:
         raise UsageError(f"node {node}: {FIXED}")
 
+    def change_release(self, node: int, version: str) -> None:
+        raise UsageError(f"node {node}, Kafka {version}: {REFUSED['upgrade']}")
+
 
 @contextmanager
 def running(
@@ -132,6 +136,7 @@ def running(
                 mac=mac,
                 launch=launch(spec, member, endpoint, cluster_id=cluster_id, boot=boot, checkpoint=kept),
                 log=folder / f"{member.host}.log",
+                release=spec.version,
             )
         for node in cluster.nodes.values():
             stack.callback(node.agent.close)

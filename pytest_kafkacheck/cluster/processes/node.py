@@ -84,14 +84,23 @@ class ProcessNode:
     pod     is ready, and its interface eth0 has the address and the link-layer address.
     launch  with what the process starts.
     log     the file to which it prints.
+    release  of Kafka.
     """
 
     cpu_limit = throttled = limit_memory = memory = limit_cpu = _impossible
 
     def __init__(
-        self, member: Member, endpoint: Endpoint, *, pod: Pod, mac: str, launch: Launch, log: Path
+        self,
+        member: Member,
+        endpoint: Endpoint,
+        *,
+        pod: Pod,
+        mac: str,
+        launch: Launch,
+        log: Path,
+        release: str,
     ) -> None:
-        self.id, self.member, self.mac = member.id, member, mac
+        self.id, self.member, self.mac, self.release = member.id, member, mac, release
         self.host, self.probe_port = member.host, member.peer_port
         self.addresses = (endpoint.host,)
         self.agent = Agent(pod.channel, pod=f"the namespaces of {member.host}")

@@ -154,7 +154,8 @@ class ClusterSource(Protocol):
         """Whether this process decides if a cluster outlives the session."""
 
     def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:
-        """Refuse a spec or a fault that does not go with this source. Raises UsageError."""
+        """Refuse a spec or a fault that does not go with this source, and prepare what the faults need. Raises
+        UsageError, and InfrastructureError where it cannot be prepared."""
 
     def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:
         """Wait until this process may use the cluster of that spec: by itself, or together with other processes."""

@@ -38,9 +38,9 @@ class ProcessClusters(StartedClusters):
     may_keep = False
 
     def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:
+        boot.require_faults(event.fault.name for event in events)
         super().check(spec, events)
         boot.check(spec)
-        boot.require_faults(event.fault.name for event in events)
 
     @contextmanager
     def open(self, spec: ClusterSpec, *, logs: Path) -> Iterator[AnyCluster]:

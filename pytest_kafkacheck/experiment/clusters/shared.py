@@ -23,7 +23,7 @@ from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError, KafkacheckError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
-from pytest_kafkacheck.experiment.clusters.started import check_startable
+from pytest_kafkacheck.experiment.clusters.started import check_startable, prepare_moves
 from pytest_kafkacheck.setup.image_build import prepare
 
 log = logging.getLogger(__name__)
@@ -49,8 +49,9 @@ class SharedClusters:
         self._session = session
         self._opened: DockerCluster | None = None
 
-    def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:  # noqa: ARG002 - any fault will do
+    def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:
         check_startable(spec)
+        prepare_moves(self._engine, spec, events, self._say)
 
     @contextmanager
     def turn(self, spec: ClusterSpec, *, alone: bool) -> Iterator[None]:
@@ -77,7 +78,9 @@ class SharedClusters:
         with ExitStack() as stack:
             with self._session.locked(f"{run}.start", fcntl.LOCK_EX):
                 cluster = self._existing(run)
-                if cluster is None:
+                if (
+                    cluster is None or cluster.spec != spec
+                ):  # a fault may have moved all nodes to another release
                     self._started(run).unlink(missing_ok=True)
                     self._make_room(spec)
                     cluster = stack.enter_context(

@@ -16,6 +16,7 @@ from pytest_kafkacheck.cluster.docker import reaper
 from pytest_kafkacheck.cluster.docker.boot import running
 from pytest_kafkacheck.cluster.docker.reattach import take_over
 from pytest_kafkacheck.cluster.nodes.cluster import AnyCluster
+from pytest_kafkacheck.cluster.spec.moves import moves
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.clusters.pool import EngineConnection
@@ -38,8 +39,9 @@ class StartedClusters:
         self._say = say
         self._fresh = fresh
 
-    def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:  # noqa: ARG002 - any fault will do
+    def check(self, spec: ClusterSpec, events: Sequence[Event] = ()) -> None:
         check_startable(spec)
+        prepare_moves(self._engine, spec, events, self._say)
 
     def turn(self, spec: ClusterSpec, *, alone: bool) -> AbstractContextManager[None]:  # noqa: ARG002 - no others
         return nullcontext()
@@ -62,6 +64,14 @@ class StartedClusters:
 
     def clean_up(self, cluster: AnyCluster) -> None:
         reaper.remove_unless_kept(self._engine.client, cluster.run)
+
+
+def prepare_moves(
+    engine: EngineConnection, spec: ClusterSpec, events: Sequence[Event], say: Callable[[str], None]
+) -> None:
+    """Build the images of the releases to which events move nodes; a build during the run would disturb it."""
+    for moved in moves(spec, events):
+        prepare(engine.client, moved, say)
 
 
 def check_startable(spec: ClusterSpec) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from pathlib import Path
 
 import pytest
 from kafka.protocol.admin import DescribeClusterRequest
@@ -18,10 +20,12 @@ from pytest_kafkacheck import (
     restart,
     rolling_restart,
     stop,
+    upgrade,
     wipe,
 )
 from pytest_kafkacheck.cluster.docker import lifecycle
 from pytest_kafkacheck.cluster.docker.cluster import DockerCluster
+from pytest_kafkacheck.cluster.nodes import health
 from tests.support.fault_run import LONG, Injection, eventually, produce, unproved
 from workloads.clients.connection import Connection
 
@@ -137,6 +141,27 @@ def test_a_rolling_restart_takes_down_one_broker_at_a_time(cluster: DockerCluste
     assert all(node.incarnation() != before[node.id] for node in cluster.nodes.values())
     assert max(map(len, down)) == 1, down
     lifecycle.wait_settled(cluster)
+
+
+def test_a_broker_moves_to_another_release_and_back(
+    cluster: DockerCluster, topic: str, tmp_path: Path
+) -> None:
+    node, own = cluster.nodes[2], cluster.spec.version
+    node.limit_cpu(1.5)
+    for release in ("4.4.0", own):
+        with Injection(cluster, upgrade(2, to=release), topic=topic) as injection:
+            seen = injection.injected["evidence"]["restarted"]["2"]
+            assert (seen["release"], seen["serving"], seen["ended_by_itself"]) == (release, True, True)
+            assert f"kafka_2.13-{release}.jar" in node.execute("ls /opt/kafka/libs")[1]
+            assert node.cpu_limit() == 1.5, "a fault may limit it meanwhile"
+        lifecycle.wait_settled(cluster)
+        assert (f"kafka2: it runs Kafka {release}" in health.of_node(cluster, node)) == (release != own)
+        assert cluster.healthy() is False, "its processor is limited"
+    node.limit_cpu(None)
+    assert cluster.healthy()
+    cluster.save_logs(tmp_path)
+    started = re.findall(r"Kafka version: (\S+)", (tmp_path / "kafka2.log").read_text())
+    assert started[-3:] == [own, "4.4.0", own], "the log has what all processes of the node have printed"
 
 
 @pytest.mark.nightly

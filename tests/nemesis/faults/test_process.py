@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pytest_kafkacheck import crash_loop, kill, loss, oom, pause, restart, rolling_restart, stop
-from tests.support.fault_cases import Case, on_node
+from pytest_kafkacheck import crash_loop, kill, loss, oom, pause, restart, rolling_restart, stop, upgrade
+from tests.support.fault_cases import Case, on_kafka, on_node
 
 CASES: dict[str, Case] = {
     "kill": Case(make=lambda **t: kill(1, **t), breaks=on_node("kill"), heal=on_node("start")),
@@ -19,6 +19,16 @@ CASES: dict[str, Case] = {
     ),
     "rolling-restart": Case(
         make=lambda **t: rolling_restart(**t), breaks=on_node("start"), heal=on_node("start")
+    ),
+    "upgrade": Case(
+        make=lambda **t: upgrade(to="4.2.2", **t),
+        breaks=on_kafka("change_release"),
+        heal=on_node("start"),
+        valid=({"to": "4.1.2"},),
+        wrong=(
+            ({"to": "4.2"}, "upgrade to='4.2': expected a release such as '4.2.2'"),
+            ({"to": 4}, "upgrade to=4: expected"),
+        ),
     ),
     "pause": Case(make=lambda **t: pause(1, **t), breaks=on_node("freeze")),
     "crash-loop": Case(

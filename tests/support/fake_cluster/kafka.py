@@ -114,6 +114,11 @@ class FakeKafka:
             del self.cluster.nodes_by_id[node]
             self.cluster.brokers = tuple(each for each in self.cluster.brokers if each != node)
 
+    def change_release(self, node: int, version: str) -> None:
+        assert self.cluster.nodes[node].state() == "stopped", "given another release while it runs"
+        if self._acts("change_release"):
+            self.cluster.nodes[node].release = version
+
     def registration(self, node: int) -> Registration:
         if node not in self.cluster.nodes or "registration" in self.ignores:
             return "unregistered"

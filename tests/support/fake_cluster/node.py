@@ -34,6 +34,7 @@ class FakeNode(FakeNetworkNamespace):
         self.log: list[str] = []
         self.cores: float | None = None
         self.bytes_allowed: int | None = None
+        self.release = "4.1.1"
         self.disk = FakeDisk(self)
         self.clock = FakeClock(self)
         self.started_at = float("-inf")
@@ -135,6 +136,8 @@ class FakeNode(FakeNetworkNamespace):
                 int((re.search(rf"{name}=(\d+)", command) or [0, 0])[1]) for name in ("count", "bs")
             )
             return 0, f"wrote {blocks * size * 10**9 // (self.disk.rate or 10**9)} ns"
+        if command == "ls /opt/kafka/libs":
+            return 0, f"kafka-clients-{self.release}.jar\nkafka_2.13-{self.release}.jar\n"
         if "/dev/zero >" in command:
             self._cached = int(command.split()[2])
         return 0, ""
