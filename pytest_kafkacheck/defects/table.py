@@ -163,11 +163,11 @@ def _moving_leaders(version: str) -> Experiment:
 
 
 def _hanging_transactions(version: str) -> Experiment:
-    # The release is that of two brokers. When the second one stops, the first one takes over its transactions, which
-    # have written to leaders on the third broker, of the line before.
+    # The release is that of two brokers. When the second one stops, the first one takes over some of its transactions,
+    # with records on leaders on the third broker, of the line before.
     return Experiment(
-        workload=Transactions(transactors=4, partitions=6, topic_config=SAFE),
-        cluster=ClusterSpec(version="4.1.2"),
+        workload=Transactions(transactors=6, partitions=6, topic_config=SAFE),
+        cluster=ClusterSpec(version="4.1.2", config={"transaction.state.log.num.partitions": "12"}),
         faults=[upgrade("1,2", to=version, at=3)],
         bounds=Bounds(unavailable=15),
         cooldown=20,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from docker.errors import APIError
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from nemesis.cluster import Ahead, State
 from pytest_kafkacheck.cluster.docker import containers
@@ -286,9 +287,14 @@ LISTED = (
     "[ ! -e $file ] || stat -c '%s %n' $file 2>/dev/null || [ ! -e $file ] || exit 1; done"
 )
 
-ARCHIVED = "cd {data} && tar -cf - {patterns}"
+# Status 1: a file grew meanwhile. 2: one is gone, or could not be read.
+ARCHIVED = "cd {data} && tar -cf - {patterns}; status=$?; [ $status -eq 1 ] || exit $status"
+
+COPIES = 3
+"""Attempts to copy segments. The cleaner replaces segments once in some seconds at most."""
 
 
+@retry(retry=retry_if_exception_type(OSError), stop=stop_after_attempt(COPIES), reraise=True)
 def copy_segments(
     api: Any, container: str, logs: Iterable[Log], folder: Path
 ) -> Mapping[Log, list[Path] | OSError]:
@@ -318,6 +324,8 @@ def copy_segments(
                 while block := source.read(1 << 20):
                     target.write(block)
             found[log].append(copy)
+    while stream.read(1 << 20):  # the rest has no files; after it comes the status
+        pass
     return {**{log: sorted(paths) for log, paths in found.items()}, **left_out}
 
 
