@@ -20,7 +20,12 @@ class Configure(Configures):
     draw = Draw(
         options=tuple(
             {"settings": settings}
-            for settings in ({"segment.ms": 1000}, {"flush.messages": 1}, {"min.insync.replicas": 3})
+            for settings in (
+                {"segment.ms": 1000},
+                {"flush.messages": 1},
+                {"min.insync.replicas": 3},
+                {"retention.ms": 3000, "segment.ms": 1000},
+            )
         )
     )
     target_family = "topic"

@@ -266,7 +266,7 @@ LEFT_OUT: Mapping[str, str] = {
 
 VARY: Mapping[str, tuple[Any, ...]] = {
     "partitions": (1, 3, 6),
-    "record_size": (0, 1000),
+    "record_size": (0, 1000, {0: 1999, 900_000: 1}),
     "topic_config": (SAFE, {**SAFE, "segment.ms": 2000}),
     "assignor": ("range", "roundrobin", "sticky", "cooperative-sticky"),
     "protocol": ("classic", "consumer"),
@@ -305,7 +305,8 @@ class Preset:
 
 
 def _safe() -> Soak:
-    config = {"min.insync.replicas": "2"}  # of internal topics
+    # Of internal topics, and how soon a topic whose retention is lowered loses its oldest segments.
+    config = {"min.insync.replicas": "2", "log.retention.check.interval.ms": "1000"}
     racks = ("a", "b", "c")
     libraries = _libraries()
     queues = [Queue(topic_config=SAFE)] if JAVA in libraries else []
