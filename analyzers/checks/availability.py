@@ -19,8 +19,9 @@ UNAVAILABLE = Check(
             "Sends to a partition were under way, and none was acknowledged for longer than the bound that "
             "the experiment states (`Bounds.unavailable`); counted per time. The time begins with the "
             "acknowledgement before, or with the first send invoked after that, and ends with the next "
-            "acknowledgement, or with the last send if there is none. Times shorter than 0.1 s are not "
-            "distinguished."
+            "acknowledgement, or with the last send if there is none. A transactional client whose request for a "
+            "producer id got no answer counts as if it sent to the partitions that it has sent to before. Times "
+            "shorter than 0.1 s are not distinguished."
         ),
         means="A partition was sent to and acknowledged nothing for longer than `Bounds(unavailable=...)`.",
         promised=(
@@ -53,7 +54,8 @@ SLOW_RECOVERY = Check(
         definition=(
             "A partition that had acknowledged a send before the last heal was sent to after it, and the "
             "first acknowledgement of such a send, or the last such send if there is none, came later after "
-            "the heal than the bound that the experiment states (`Bounds.recovery`); counted per partition."
+            "the heal than the bound that the experiment states (`Bounds.recovery`); counted per partition. "
+            "Requests for a producer id count as for `unavailable`."
         ),
         means=(
             "After the last heal, a partition took longer than `Bounds(recovery=...)` to acknowledge a send "

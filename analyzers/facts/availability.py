@@ -18,12 +18,29 @@ from workloads.history.schema import NEMESIS
 GRAIN = 100_000_000
 """ns. Sends are aggregated by tenths of a second, so that only these aggregates are shuffled."""
 
+ASKS = """
+    unanswered as (
+        select run, process, invoked, completed from {operations} where f = 'init' and type = 'info'
+    ), written as (
+        select /*+ BROADCAST(stuck) */ run, process, topic, partition, min(invoked) as since
+        from {records} join (select distinct run, process from unanswered) stuck using (run, process)
+        where f = 'send' group by run, process, topic, partition
+    ), asks as (
+        select run, topic, partition, f, type, invoked, completed, offset from {records} where f = 'send'
+        union all
+        select run, topic, partition, 'init', 'info', unanswered.invoked, completed, null
+        from unanswered join written using (run, process) where unanswered.invoked > since
+    )
+"""
+"""Common table expressions. The last one has what clients ask of a log: sends, and requests for a producer id that no
+coordinator answered, of a client that has sent to the log before. Such a client waits, and can send nothing."""
+
 WAITED = f"""
     grains as (
         select run, topic, partition, {TIME} div {GRAIN} as grain,
             min(completed) filter (where {ACKED}) as first_ack, max(completed) filter (where {ACKED}) as last_ack,
             min(invoked) as asked, max({TIME}) as last
-        from {{records}} where f = 'send' group by run, topic, partition, {TIME} div {GRAIN}
+        from asks group by run, topic, partition, {TIME} div {GRAIN}
     ), numbered as (
         select *, count(first_ack) over earlier as number, max(last_ack) over earlier as before
         from grains
@@ -36,18 +53,20 @@ WAITED = f"""
         from numbered group by run, topic, partition, number
     )
 """
-"""Common table expressions. The last one has every wait with its beginning and end (ns); one or more for each log."""
+"""Common table expressions over `ASKS`. The last one has every wait with its beginning and end (ns); one or more for
+each log."""
 
 
 @fact()
 def waits(history: History) -> DataFrame:
     """One row per wait that took any time. Columns: began, lasted (ns).
 
-    A wait ends with an acknowledgement, the last one of a log with its last send; it begins with the
-    acknowledgement before, or the first invocation of the sends that ended in it if that came later.
+    A wait ends with an acknowledgement, the last one of a log with the last of its `ASKS`; it begins with the
+    acknowledgement before, or the first invocation of those that ended in it if that came later.
     """
     return history.sql(
-        f"with {WAITED} select run, topic, partition, began, ended - began as lasted from waited where began < ended"
+        f"with {ASKS}, {WAITED} select run, topic, partition, began, ended - began as lasted from waited "
+        "where began < ended"
     )
 
 
@@ -64,10 +83,10 @@ RECOVERIES = f"""
             min(completed) filter (where {ACKED} and invoked >= healed) - healed as recovered,
             max({TIME}) filter (where invoked >= healed) - healed as tried,
             coalesce(bool_or({ACKED} and completed < healed), false) as acked_before,
-            min(invoked) filter (where invoked >= healed) as asked,
+            min(invoked) filter (where f = 'send' and invoked >= healed) as asked,
             max(invoked) filter (where {ANSWERED} and {TIME} >= healed) as answered,
-            max(invoked) as last_asked
-        from (select * from {{records}} where f = 'send') join heals using (run)
+            max(invoked) filter (where f = 'send') as last_asked
+        from asks join heals using (run)
         group by run, topic, partition, healed
     ), recoveries as (
         select run, topic, partition, healed, recovered, acked_before, coalesce(recovered, tried) as lasted,
@@ -75,7 +94,7 @@ RECOVERIES = f"""
         from tries
     )
 """
-"""Common table expressions. The last one is the fact."""
+"""Common table expressions over `ASKS`. The last one is the fact."""
 
 
 @fact(needs=FAULTS)
@@ -86,8 +105,8 @@ def recoveries(history: History) -> DataFrame:
 
     - healed: when the last heal had completed.
     - recovered: from then to the first acknowledgement of a send that began later; null if there is none.
-    - lasted: like recovered; if no such send was acknowledged, the time until the last of them ended; null if there
-      was no such send.
+    - lasted: like recovered; if no such send was acknowledged, the time until the last of the `ASKS` after the heal
+      ended; null if there was none.
     - acked_before: whether a send was acknowledged before that heal.
     - asked: when the first send began after that heal; null for none.
     - answered: when the last send began that a broker acknowledged after that heal, or whose transaction ended after
@@ -97,7 +116,7 @@ def recoveries(history: History) -> DataFrame:
       deletes its topics when all sends have ended.
     """
     return history.sql(f"""
-        with {RECOVERIES}, changes as (
+        with {ASKS}, {RECOVERIES}, changes as (
             select run, {NAME} as name, event in ('deleted', 'delete') as deletes, invoked from (
                 select run, topic, invoked,
                     coalesce(get_json_object(value, '$.event'), get_json_object(value, '$.change')) as event

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Row
 
-from analyzers.facts.availability import GRAIN, RECOVERIES, WAITED
+from analyzers.facts.availability import ASKS, GRAIN, RECOVERIES, WAITED
 from analyzers.facts.fact import ACKED
 from analyzers.facts.pipelines import standstills
 from analyzers.facts.replicas import LATE
@@ -85,7 +85,7 @@ def _s(time: int | None) -> float | None:
 
 
 _AVAILABILITY = f"""
-    with {WAITED}, {RECOVERIES}, longest as (
+    with {ASKS}, {WAITED}, {RECOVERIES}, longest as (
         select run, topic, partition,
             max(if(began < ended, struct(ended - began as lasted, -began as earlier), null)) as most
         from waited group by run, topic, partition

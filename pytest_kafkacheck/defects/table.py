@@ -17,6 +17,7 @@ from nemesis.faults.partition import partition
 from nemesis.faults.pause import pause
 from nemesis.faults.pause_client import pause_client
 from nemesis.faults.reassign import reassign
+from nemesis.faults.restart import restart
 from nemesis.faults.rolling_restart import rolling_restart
 from nemesis.faults.upgrade import upgrade
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
@@ -163,12 +164,13 @@ def _moving_leaders(version: str) -> Experiment:
 
 
 def _hanging_transactions(version: str) -> Experiment:
-    # The release is that of two brokers. When the second one stops, the first one takes over some of its transactions,
-    # with records on leaders on the third broker, of the line before.
+    # The coordinator moves to the other release, and loses its part to another node. When that one is restarted, the
+    # coordinator is back, and ends transactions on leaders of the line before.
+    coordinator = "transaction-coordinator:transactor-0"
     return Experiment(
-        workload=Transactions(transactors=6, partitions=6, topic_config=SAFE),
-        cluster=ClusterSpec(version="4.1.2", config={"transaction.state.log.num.partitions": "12"}),
-        faults=[upgrade("1,2", to=version, at=3)],
+        workload=Transactions(transactors=3, partitions=6, topic_config=SAFE),
+        cluster=ClusterSpec(version="4.1.2"),
+        faults=[upgrade(coordinator, to=version, at=3), restart(coordinator, at=25)],
         bounds=Bounds(unavailable=15),
         cooldown=20,
     )

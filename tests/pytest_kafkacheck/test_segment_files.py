@@ -72,19 +72,21 @@ def test_a_segment_that_goes_while_the_others_are_listed_is_none(
     assert not (data / "00.log").exists()
 
 
+@pytest.mark.usefixtures("data")
 def test_segments_are_copied_again_where_one_went_before_it_was_read(
-    data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The cleaner replaces it by another one, which the archive does not have."""
-    tool = 'tar() { case $* in *00.log*) rm -f */00.log; echo again > t-0/07.log;; esac; command tar "$@"; }; '
+    tool = (
+        'tar() { case $* in *00.log*) rm -f */00.log; echo again > t-0/07.log;; esac; command tar "$@"; }; '
+    )
     runs(monkeypatch, tool=tool)
     found = nodes.copy_segments(None, "node", [LOG], tmp_path)
     assert [path.read_text() for path in found[LOG]] == ["newer", "again\n"]  # type: ignore[union-attr]
 
 
-def test_segments_that_cannot_be_read_are_an_error(
-    data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("data")
+def test_segments_that_cannot_be_read_are_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs(monkeypatch, tool='tar() { command tar "$@"; return 2; }; ')
     with pytest.raises(OSError, match="status 2"):
         nodes.copy_segments(None, "node", [LOG], tmp_path)

@@ -8,6 +8,9 @@ from typing import Any
 
 from tests.support.stories.groups import ONE, S, Span, heal
 
+WRITER = ONE >> 40
+"""The process that sends."""
+
 LATE = (30 + S, 31 + S)
 """The times of a send that ends just more than a second after the heal."""
 
@@ -217,6 +220,25 @@ def silent_although_an_administrator_created_its_topic_again(s: Any) -> Any:
     return silent_topic(topic_change(created_and_deleted(s), "create", (5, 6)))
 
 
+def waits_for_an_id(s: Any, at: Span, *, process: int = WRITER, kind: str = "info") -> Any:
+    """A transactional client asks for a producer id."""
+    row = {"topic": None, "partition": None, "value": json.dumps({"transactional_id": "t"})}
+    return s.operation("init", process=process, type=kind, at=at, **row)
+
+
+def not_recovered_for_a_client_that_waits_for_an_id(s: Any) -> Any:
+    """It cannot send, so nobody does. The first request ends soon."""
+    waits_for_an_id(waits_for_an_id(healed(s), (31, S // 2)), (S // 2, 32 + S))
+    return s.final({0: ONE}, end=1)
+
+
+def waiting_for_an_id_is_over(s: Any) -> Any:
+    """A broker refused another one, and clients that have not sent to the log, or not yet, wait as well."""
+    waits_for_an_id(waits_for_an_id(s, (0, 1), process=WRITER), (0, 31 + S), process=WRITER + 1)
+    waits_for_an_id(waits_for_an_id(healed(s), (31, S // 2)), (S // 2, 31 + S), kind="fail")
+    return s.final({0: ONE}, end=1)
+
+
 PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     recovered_slowly_after_a_send_of_unknown_outcome: {"slow-recovery": 1, "unavailable": 1},
     recovered_with_what_was_sent_at_the_heal: {},
@@ -225,6 +247,8 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     sent_before_the_heal_and_never_after_it: {"unavailable": 1},
     not_acknowledged_before_the_heal: {"unavailable": 1},
     recovered_from_the_last_of_two_faults: {},
+    not_recovered_for_a_client_that_waits_for_an_id: {"slow-recovery": 1, "unavailable": 1},
+    waiting_for_an_id_is_over: {},
     silent_after_the_heal: {"silent-partition": 1},
     silent_with_a_send_that_never_ended: {"silent-partition": 1},
     silent_and_refusing: {"silent-partition": 1},
