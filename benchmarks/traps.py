@@ -26,7 +26,6 @@ from nemesis.faults.partition import partition
 from nemesis.faults.pause import pause
 from nemesis.faults.pause_client import pause_client
 from nemesis.faults.rolling_restart import rolling_restart
-from tests.support.faulty_clients.workloads import WithGrowth
 from workloads.append_log import AppendLog
 from workloads.groups import Groups
 from workloads.roles.context import WorkerContext
@@ -179,7 +178,9 @@ def rebalancing(**protocol: Any) -> Callable[[str], Workload]:
 
 
 def growing(library: str) -> Workload:
-    return WithGrowth(library=library, topic_config=SAFE)
+    return Groups(
+        library=library, partitions=2, members=1, auto_offset_reset="latest", rate=50, topic_config=SAFE
+    )
 
 
 REBALANCES = (

@@ -59,6 +59,7 @@ class Bank(Workload):
         page="#bank",
         judged_by=("wrong-total", "transactions", "log"),
         uses=uses("transactions", "consumer", "read-committed"),
+        fixed_partitions="its partitions are the accounts, whose total it knows",
     )
 
     topics_written: int = 2

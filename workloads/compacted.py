@@ -86,6 +86,7 @@ class Compacted(Workload):
                 why="the cleaner of brokers with Kafka's defaults looks for work every 15 s only",
             ),
         ),
+        fixed_partitions="a key stays in its partition",
     )
 
     partitions: int = 3

@@ -100,6 +100,8 @@ class Declaration:
     uses       what it uses of its client library.
     example    values of the fields that have no default, for the documents.
     deletes_records  whether its clients delete records. What only a deletion could excuse is judged live without.
+    fixed_partitions  why its clients go on with the partitions that a topic was created with; Markdown. Empty: they
+               also use those that are added during a run.
     """
 
     name: str = ""
@@ -111,6 +113,7 @@ class Declaration:
     uses: tuple[Uses, ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict)
     deletes_records: Applies = never
+    fixed_partitions: str = ""
 
     def allowed(self, workload: Any) -> frozenset[str]:
         """Names of the anomalies that this configuration allows."""
@@ -123,3 +126,9 @@ class Declaration:
     def least_release(self, workload: Any) -> tuple[int, int]:
         """The first release of Kafka that has all that this configuration needs; (0, 0) for any."""
         return max((each.release for each in self.needs if each.applies(workload)), default=(0, 0))
+
+
+def declaration_of(workload: Any) -> Declaration:
+    """Also of a workload that does not inherit from `Workload`, and need not have one."""
+    found: Declaration = getattr(type(workload), "declaration", Declaration())
+    return found

@@ -6,8 +6,8 @@ They are values of a workload's fields, which `workloads.values` checks; the wor
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, cycle, repeat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, repeat
 
 from workloads.clients.protocol import Log
 
@@ -62,9 +62,18 @@ def shares(count: int, skew: float) -> list[float]:
     return [*accumulate((number + 1) ** -skew for number in range(count))]
 
 
-def drawn_logs(logs: Sequence[Log], skew: float, choice: random.Random) -> Iterator[Log]:
-    """Logs to send to, without an end: in turn without a skew, otherwise at random."""
+def in_turn(logs: Callable[[], Sequence[Log]]) -> Iterator[Log]:
+    """Each of them, over and over. They are asked for anew in each turn, because partitions may be added."""
+    while True:
+        yield from logs()
+
+
+def drawn_logs(logs: Callable[[], Sequence[Log]], skew: float, choice: random.Random) -> Iterator[Log]:
+    """Logs to send to, without an end: in turn without a skew, otherwise at random, 100 at a time."""
     if not skew:
-        return cycle(logs)
-    cumulative = shares(len(logs), skew)
-    return chain.from_iterable(choice.choices(logs, cum_weights=cumulative, k=100) for _ in repeat(None))
+        return in_turn(logs)
+    return in_turn(lambda: _chosen(logs(), skew, choice))
+
+
+def _chosen(logs: Sequence[Log], skew: float, choice: random.Random) -> Sequence[Log]:
+    return choice.choices(logs, cum_weights=shares(len(logs), skew), k=100)

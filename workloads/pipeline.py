@@ -83,6 +83,7 @@ class Pipeline(Workload):
         page="pipeline.md",
         judged_by=("applications", "log"),
         example={"command": ("app", "{bootstrap}", "{source}", "{sink}")},
+        fixed_partitions="the inputs of a key stay in their partition; your application may use others",
     )
 
     source: str = "source"

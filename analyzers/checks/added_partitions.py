@@ -81,8 +81,8 @@ ADDED_QUEUE_SKIP = Check(
             "it, started at its end, and never delivered these records."
         ),
         promised=(
-            "Nothing: with `share.auto.offset.reset=latest`, a share group starts at the end of a partition "
-            "(KAFKA-20742). With `earliest` it starts at the first record."
+            "Before Kafka 4.4, nothing: with `share.auto.offset.reset=latest`, a share group starts at the end of an "
+            "added partition (KAFKA-20742). From 4.4 on, or with `earliest`, it starts at the first record."
         ),
         causes="`share.auto.offset.reset=latest`, the default, with partitions that are added under load.",
         look_further="Set `share.auto.offset.reset=earliest` for the group before its first consumer starts.",

@@ -18,6 +18,7 @@ from nemesis.registry import (
     faults_that_need,
     faults_that_prefer,
 )
+from workloads.stored import built_in
 
 HEADER = ["function, own options", "what happens", "proved by", "its end proved by", "needs"]
 
@@ -54,6 +55,7 @@ def blocks() -> dict[str, str]:
         "faults that block a process": _list(name for name, fault in FAULTS.items() if fault.blocks_process),
         "faults without weights": _list(default_weights()),
         "faults that are not drawn": _list(name for name in FAULTS if not _can_be_drawn(name)),
+        "workloads with fixed partitions": fixed_partitions(),
         "names in JSON": names_in_json(),
         "faults that attached clusters refuse": _list(
             name for name, fault in FAULTS.items() if fault.changes_cluster
@@ -113,6 +115,14 @@ def needs_of_faults() -> str:
         if faults_that_need(name) or faults_that_prefer(name)
     ]
     return table(["it is", "impossible without it", "another way without it"], rows)
+
+
+def fixed_partitions() -> str:
+    return "\n".join(
+        f"- `{name}`: {kind.declaration.fixed_partitions}"
+        for name, kind in sorted(built_in().items())
+        if kind.declaration.fixed_partitions
+    )
 
 
 def names_in_json() -> str:

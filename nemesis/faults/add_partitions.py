@@ -48,5 +48,5 @@ class AddPartitions(Fault):
 def add_partitions(
     target: str = "topic", *, at: float = 0, after: str | None = None, count: int = 1
 ) -> Event:
-    """The topic gets ``count`` more partitions, which stay. Our producers do not write to them, your clients may."""
+    """The topic gets ``count`` more partitions, which stay. Clients of the workload learn of them within seconds."""
     return Event.of(AddPartitions(count=count), target, at=at, after=after)

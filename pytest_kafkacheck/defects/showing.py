@@ -103,19 +103,18 @@ def _once(harness: Harness, defect: Defect, release: str) -> _Try:
         run = harness.run(replace(defect.schedule(release), name=f"{defect.id}-{release}"))
     except InfrastructureError as error:
         return _Try("unknown", str(error))
-    return _Try(_outcome(run), seen_in(run), run.path.name)
+    if seen := anomalies_in(run, defect):
+        return _Try("found", ", ".join(seen), run.path.name)
+    is_known = run.result == "valid"
+    return _Try("nothing", "") if is_known else _Try("unknown", "; ".join(run.verdict.unknowns))
 
 
-def _outcome(run: Run) -> Outcome:
-    return {"invalid": "found", "valid": "nothing"}.get(run.result, "unknown")  # type: ignore[return-value]
-
-
-def seen_in(run: Run) -> str:
-    """The anomalies that a run has shown, or why nothing is known."""
-    if run.result == "unknown":
-        return "; ".join(run.verdict.unknowns)
-    found = [each for each in run.verdict.findings if not each.allowed and each.severity == "invalid"]
-    return ", ".join(dict.fromkeys(each.anomaly for each in found))
+def anomalies_in(run: Run, defect: Defect) -> list[str]:
+    """Those that a run has shown: what makes it invalid, and what the defect shows where that is a note, because
+    Kafka documents it."""
+    severities = {each.anomaly: each.severity for each in run.verdict.findings if not each.allowed}
+    notes = {name for name in defect.anomalies if severities.get(name) == "note"}
+    return [name for name, severity in severities.items() if severity == "invalid" or name in notes]
 
 
 def _scenario(defect: Defect, release: str) -> Scenario:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analyzers.catalogue.bounds import Bounds
+from nemesis.faults.add_partitions import add_partitions
 from nemesis.faults.isolate import isolate
 from nemesis.faults.kill import kill
 from nemesis.faults.leader_storm import leader_storm
@@ -25,6 +26,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from workloads.append_log import AppendLog
 from workloads.compacted import Compacted
 from workloads.groups import Groups
+from workloads.queue import Queue
 from workloads.transactions import Transactions
 
 SAFE = {"min.insync.replicas": 2}
@@ -40,7 +42,7 @@ class Defect:
     release    an affected one, on which it is shown; of the client where the defect is the client's.
     control    the first release with the mend; None while it is open.
     of         whose releases these are.
-    anomalies  that it shows, by the names of the catalogue.
+    anomalies  that it shows, by the names of the catalogue; a note counts, too.
     claim      id of the claim that shows it, see `kafkacheck scenarios`.
     schedule   makes the experiment that was made for it, on a cluster of a release.
     missing    why there is neither: what runs cannot bring about, or what verdicts cannot tell.
@@ -176,7 +178,28 @@ def _hanging_transactions(version: str) -> Experiment:
     )
 
 
-PRODUCERS = "our producers send nothing to partitions that are added"
+GROWTH = [add_partitions(at=at) for at in (4, 14, 24)]
+"""Brokers tell members of new partitions in their answers to heartbeats, which are 5 s apart by default. Producers
+learn of them sooner."""
+
+
+def _added_to_a_share_group(version: str) -> Experiment:
+    cluster = ClusterSpec(version=version, config={"group.share.min.record.lock.duration.ms": "1000"})
+    workload = Queue(auto_offset_reset="latest", lock=2, topic_config=SAFE)
+    return Experiment(workload=workload, cluster=cluster, faults=GROWTH, cooldown=14)
+
+
+def _added_to_a_group(version: str) -> Experiment:
+    workload = Groups(
+        library="java",
+        client_version=version,
+        protocol="consumer",
+        auto_offset_reset="latest",
+        topic_config=SAFE,
+    )
+    return Experiment(workload=workload, faults=GROWTH, cooldown=14)
+
+
 TRANSACTIONAL = ("torn-transaction", "zombie-write", "transaction-state-regression")
 
 DEFECTS: tuple[Defect, ...] = (
@@ -205,7 +228,7 @@ DEFECTS: tuple[Defect, ...] = (
         release="4.3.1",
         control="4.4.0",
         anomalies=("added-queue-skip", "queue-lost"),
-        missing=PRODUCERS,
+        schedule=_added_to_a_share_group,
     ),
     Defect(
         id="KAFKA-20539",
@@ -215,7 +238,7 @@ DEFECTS: tuple[Defect, ...] = (
         control=None,
         of="java",
         anomalies=("added-partition-skip",),
-        missing=PRODUCERS,
+        schedule=_added_to_a_group,
     ),
     Defect(
         id="KAFKA-19446",

@@ -44,6 +44,7 @@ from pytest_kafkacheck.progress import Show, show_nothing
 from pytest_kafkacheck.setup.client_cuts import asks_for_cuts
 from pytest_kafkacheck.termination import raise_if_interrupted
 from workloads.clients.connection import Address
+from workloads.declaration import declaration_of
 from workloads.history.schema import HARNESS, NEMESIS
 from workloads.workers.pool import WorkerPool, WorkerPoolError
 from workloads.workload import client_library, short_topics
@@ -222,6 +223,7 @@ class _Execution:
             topics=workload.topics(self._run),
             record=self._operations.record,
             library=client_library(workload),
+            follows_partitions=not declaration_of(workload).fixed_partitions,
             confined=confining(self._experiment),
             cuts=asks_for_cuts(self._experiment.schedule.events),
             ensemble=self._cluster.ensemble,

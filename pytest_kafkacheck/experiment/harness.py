@@ -42,7 +42,7 @@ from workloads.clients.command.process import ClientFailure
 from workloads.clients.connection import Address
 from workloads.clients.library import is_command
 from workloads.clients.security import Security
-from workloads.declaration import Declaration
+from workloads.declaration import declaration_of
 from workloads.load import highest
 from workloads.workload import Workload, libraries_of
 
@@ -335,7 +335,7 @@ def expected_records(experiment: Experiment) -> int:
 def check_client_commands(workload: Workload) -> None:
     """Start each client process that the workload names once. Raises UsageError for one that cannot be started, that
     speaks another version of the protocol, or that has not the capabilities that the workload needs."""
-    declaration = getattr(type(workload), "declaration", Declaration())
+    declaration = declaration_of(workload)
     names = sorted(filter(is_command, libraries_of(workload)))
     provide(names)
     for name in names:

@@ -28,7 +28,7 @@ from pytest_kafkacheck.experiment.experiment import Experiment
 from pytest_kafkacheck.experiment.imported_lines import ImportedLines
 from pytest_kafkacheck.experiment.run_directory import RunDirectory
 from pytest_kafkacheck.experiment.stored_runs import SparkProvider, StoredRun, compaction_problem
-from workloads.declaration import Declaration
+from workloads.declaration import declaration_of
 from workloads.history.live.window import LIMIT, Window
 from workloads.history.schema import TABLES
 
@@ -186,7 +186,7 @@ def next_limit(limit: int, *, took: float, every: float) -> int:
 def keeps_records(experiment: Experiment) -> bool:
     """Whether neither a fault nor the workload of an experiment is to delete records."""
     workload = experiment.workload
-    declaration = getattr(type(workload), "declaration", Declaration())
+    declaration = declaration_of(workload)
     deleting = any(event.fault.removes_records for event in experiment.schedule.events)
     return not (deleting or declaration.deletes_records(workload))
 

@@ -18,9 +18,9 @@ from tests.support.faulty_clients.workloads import (
     WithDeleter,
     WithFaultyClients,
     WithFaultyMembers,
-    WithGrowth,
     WithMislabelledReader,
 )
+from workloads.groups import Groups
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -84,8 +84,10 @@ def test_members_and_programs_that_change_their_group(kafkacheck: Callable[[Expe
 def test_a_group_that_begins_at_the_end_of_an_added_partition(
     kafkacheck: Callable[[Experiment], Run],
 ) -> None:
-    faults = [api.add_partitions(at=3)]
-    run = kafkacheck(Experiment(workload=WithGrowth(topic_config=SAFE), faults=faults, cooldown=10))
+    workload = Groups(partitions=2, members=1, auto_offset_reset="latest", rate=50, topic_config=SAFE)
+    # Producers learn of the partition while the member stands still.
+    faults = [api.pause_client("role:member", at=3, lasting=4), api.add_partitions(at=3.5)]
+    run = kafkacheck(Experiment(workload=workload, faults=faults, cooldown=6))
     assert findings(run) == {"added-partition-skip"}
     run.assert_valid()
 

@@ -50,13 +50,16 @@ def began(event: Event) -> FaultExercised:
     )
 
 
-def shows(experiment: Experiment, *, lost: bool = False, unknown: str | None = None) -> Verdict:
-    """A verdict: valid, with lost writes, or unknown for that reason."""
+def shows(
+    experiment: Experiment, *, lost: bool = False, unknown: str | None = None, noted: str | None = None
+) -> Verdict:
+    """A verdict: valid, with lost writes, or unknown for that reason. noted: a note that it has besides."""
     finding = Finding(anomaly="lost-write", count=7, summary="7 lost")
+    notes = [] if noted is None else [Finding(anomaly=noted, count=3, summary="3 of them")]
     causes = [Cause(kind="truncation", findings={"lost-write": 7})]
     return judge(
         "0123abcd",
-        findings=[finding] if lost else [],
+        findings=[*notes, *([finding] if lost else [])],
         causes=causes if lost else [],
         unknowns=[] if unknown is None else [unknown],
         exercised=Exercised(sends={"ok": 100}, faults=tuple(map(began, experiment.schedule.events))),

@@ -82,11 +82,22 @@ def test_sizes_are_drawn_as_they_are_given() -> None:
 
 
 def test_logs_are_drawn_in_turn_or_by_their_shares() -> None:
-    assert [*islice(drawn_logs(LOGS, 0, random.Random(1)), 6)] == [*LOGS, *LOGS[:2]]
-    found = Counter(islice(drawn_logs(LOGS, 1, random.Random(1)), 25_000))
+    assert [*islice(drawn_logs(lambda: LOGS, 0, random.Random(1)), 6)] == [*LOGS, *LOGS[:2]]
+    found = Counter(islice(drawn_logs(lambda: LOGS, 1, random.Random(1)), 25_000))
     # 1, 1/2, 1/3 and 1/4 of 25/12.
     for log, expected in zip(LOGS, (12_000, 6_000, 4_000, 3_000), strict=True):
         assert abs(found[log] - expected) < 400, found
+
+
+@pytest.mark.parametrize("skew", [0, 1])
+def test_partitions_that_are_added_are_drawn_from_the_next_turn_on(skew: float) -> None:
+    known = [*LOGS[:2]]
+    drawn = drawn_logs(lambda: tuple(known), skew, random.Random(1))
+    turn = 100 if skew else 2
+    first = next(drawn)
+    known += LOGS[2:]
+    assert {first, *islice(drawn, turn - 1)} == {*LOGS[:2]}
+    assert {*islice(drawn, 400)} == {*LOGS}
 
 
 @pytest.mark.parametrize(

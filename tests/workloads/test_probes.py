@@ -26,7 +26,7 @@ from workloads.probes.quorum import QuorumProbe
 from workloads.roles import probe as role
 from workloads.roles.probe import Haste, Isr, SmallestIsr, samplers
 
-LOG, OTHER = ("t", 0), ("t", 1)
+LOG, OTHER, ADDED = ("t", 0), ("t", 1), ("t", 2)
 
 KINDS = [
     "controller", "controller_view", "eligible", "group_state", "partition", "quorum", "settings", "transaction",
@@ -89,17 +89,20 @@ class Answers:
 def test_an_observation_of_a_partition_holds_what_its_broker_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of a log whose offsets the broker refuses, it holds the metadata only."""
+    """Of a log whose offsets the broker refuses, it holds the metadata only. The last one was added since."""
     view = Leadership(1, 5, (1, 2), replicas=(2, 1, 3))
-    ends: dict[Log, tuple[int, int]] = {LOG: (0, 12), OTHER: (6, -1)}
-    monkeypatch.setattr(requests, "metadata", lambda *_: {LOG: view, OTHER: view, ("other", 0): view})
+    ends: dict[Log, tuple[int, int]] = {LOG: (0, 12), OTHER: (6, -1), ADDED: (0, 3)}
+    monkeypatch.setattr(
+        requests, "metadata", lambda *_: {LOG: view, OTHER: view, ADDED: view, ("other", 0): view}
+    )
     monkeypatch.setattr(requests, "watermarks", lambda *_: {LOG: Watermarks(9, 2, 7)})
     monkeypatch.setattr(requests, "offsets", lambda *_, **__: ends)
     answers = Answers(1, 2)
     samples = answers.samplers(PartitionProbe)
     assert len(samples) == 2
     samples[1]()
-    first, second = answers.rows
+    first, second, added = answers.rows
+    assert (added["partition"], added["log_end"]) == (2, 3)
     assert first.keys() == second.keys() == set(OBSERVATIONS.names) - {"value"}
     offsets = ("log_start", "high_watermark", "log_end", "last_stable")
     assert [first[name] for name in offsets] == [2, 9, 12, 7]

@@ -249,3 +249,17 @@ def test_a_reader_of_leaders_keeps_all_its_logs(harness: Harness) -> None:
     reader = harness.reader()
     reader.renew()
     assert [each.positions for each in harness.consumers] == [{LOG: 0, OTHER: 0}] * 2
+
+
+def test_a_partition_that_was_added_is_read_from_its_first_record(
+    harness: Harness, brokers: FakeBrokers
+) -> None:
+    added = ("t", 2)
+    reader = harness.reader(end=1)
+    brokers.views = {"old": Leadership(1, 4, (1, 2))}
+    brokers.ends = {"old": epoch_is(4, 1)}
+    reader.read(added)
+    assert harness.consumers[-1].positions.keys() == {LOG, OTHER, added}
+    assert harness.consumers[-1].assignment == 1
+    assert reader.move(added)
+    assert [*harness.consumers[-1].positions] == [added]

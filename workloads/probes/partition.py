@@ -16,13 +16,12 @@ class PartitionProbe:
 
     def __init__(self, topics: Mapping[str, int], run: str) -> None:  # noqa: ARG002
         self._topics = topics
-        self._logs = {(topic, number) for topic, count in topics.items() for number in range(count)}
         self._ends: dict[Log, int] = {}
         """Ends of the broker's replicas at the last sample."""
 
     def sample(self, ask: Ask) -> Iterator[Row]:
         views = requests.metadata(ask, self._topics)
-        seen = {log: view for log, view in views.items() if log in self._logs}
+        seen = {log: view for log, view in views.items() if log[0] in self._topics}
         if not seen:
             return
         # The high watermark first: asked later, it could be above the end of the log.

@@ -198,7 +198,7 @@ class Administrator:
             yield from self._choice.sample(changes, len(changes))
 
     def _a_partition(self) -> int:
-        """One of those that the main topic had at the beginning, which its clients use."""
+        """One of those of the main topic that its clients use."""
         return self._choice.randrange(self._context.topics[self._main])
 
     def _alter(self, name: str, change: Change, value: dict[str, Any]) -> bool:

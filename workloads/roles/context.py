@@ -43,8 +43,10 @@ class Limits(Protocol):
 
 
 class WorkerContext:
-    """Given to the function of a role. Other threads touch only `stop`, `gone` and `phase`.
+    """Given to the function of a role. Other threads touch only `stop`, `gone`, `phase` and `topics`.
 
+    topics  with their numbers of partitions, as created. With `follows_partitions`, partitions that are added count
+            once clients know them, see `workloads.workers.partitions`.
     phase   of the run, see `workloads.load.PHASES`.
     stop    set when the role is to finish: operations that have begun may complete.
     gone    set as well when the parent process has died: finish at once.
@@ -67,6 +69,7 @@ class WorkerContext:
         }
         self.ensemble = Ensemble.from_json(order["ensemble"]) if "ensemble" in order else Ensemble()
         self.topics: dict[str, int] = order["topics"]
+        self.follows_partitions: bool = order.get("follows_partitions", False)
         self.options: dict[str, Any] = order["options"]
         self.phase: str = order.get("phase", PHASES[0])
         self.confined: tuple[str, ...] = tuple(order.get("confined", ()))

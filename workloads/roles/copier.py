@@ -100,7 +100,6 @@ class TransactionalCopies:
 
     def __init__(self, context: WorkerContext, membership: Membership) -> None:
         self._context, self._membership = context, membership
-        self._logs = context.logs_of(context.options["output"])
         self._records = context.records()
         self._sending = TransactionalSending(
             context, self._records, f"copier-{context.options['id']}-{context.run}"
@@ -112,7 +111,8 @@ class TransactionalCopies:
     def copy(self, batch: Batch) -> bool:
         context = self._context
         op, now = context.op(), time.monotonic_ns()
-        logs = [target(self._logs, value) for value in batch.values]
+        outputs = context.logs_of(context.options["output"])
+        logs = [target(outputs, value) for value in batch.values]
         sends = self._records.invoke(context.op(len(logs)), logs, now, transaction=op, sources=batch.values)
         self._records.flush()
         begun: list[Commit] = []
@@ -136,7 +136,6 @@ class PlainCopies:
 
     def __init__(self, context: WorkerContext, membership: Membership) -> None:
         self._context, self._membership = context, membership
-        self._logs = context.logs_of(context.options["output"])
         self._sending = Sending(context, context.records())
 
     def connect(self) -> bool:
@@ -160,8 +159,8 @@ class PlainCopies:
 
     def _send(self, batch: Batch) -> bool:
         """Whether all copies were acknowledged."""
-        sending = self._sending
-        sending.send([target(self._logs, value) for value in batch.values], sources=batch.values)
+        sending, outputs = self._sending, self._context.logs_of(self._context.options["output"])
+        sending.send([target(outputs, value) for value in batch.values], sources=batch.values)
         ended: list[Completion] = []
         deadline = time.monotonic() + SEND_LIMIT
         while sending.in_flight and time.monotonic() < deadline and not self._context.gone.is_set():

@@ -60,7 +60,7 @@ def send_until_stopped(
     if sending.connect():
         context.ready()
     logs = drawn_logs(
-        context.logs_of(options["topic"]) if "topic" in options else context.logs,
+        lambda: context.logs_of(options["topic"]) if "topic" in options else context.logs,
         options.get("skew", 0),
         random.Random(f"{context.run}/{context.process}/logs"),
     )

@@ -33,10 +33,25 @@ def read(context: WorkerContext) -> None:
     lost_positions = LostPositions(context, context.leaders())
     context.ready()
     while not context.stop.is_set():
+        consumer = with_added(context, consumer, committed=committed)
         poll(context, consumer, committed=committed)
         lost_positions.mend(consumer, consumer.lost())
     context.counts["assignments"] = consumer.assignment + 1
     consumer.close()
+
+
+def with_added(context: WorkerContext, consumer: Consumer, *, committed: bool = False) -> Consumer:
+    """The consumer of all logs; another one once partitions were added, which it reads from offset 0. committed: as
+    for `poll`."""
+    added = [log for log in context.logs if log not in consumer.positions]
+    if not added:
+        return consumer
+    consumer.close()
+    return context.consumer(
+        {**consumer.positions, **dict.fromkeys(added, 0)},
+        assignment=consumer.assignment + 1,
+        committed=committed,
+    )
 
 
 def poll(context: WorkerContext, consumer: Consumer, *, committed: bool = False) -> PolledRecords:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from workloads.clients.protocol import Log, Polled, PolledRecords
 from workloads.payload import decode
 from workloads.roles.context import WorkerContext
-from workloads.roles.reader import LostPositions, poll, starts
+from workloads.roles.reader import LostPositions, poll, starts, with_added
 
 REREAD_LIMIT = 10.0
 """Seconds until it gives up reading again."""
@@ -73,10 +73,11 @@ class Rewinder:
         self._consumer = context.consumer(starts(context))
         self._lost_positions = LostPositions(context, self._leaders)
         self._choice = random.Random(f"{context.run}/{context.process}")
-        self._known: dict[Log, deque[Known]] = {log: deque(maxlen=REMEMBERED) for log in context.logs}
+        self._known: defaultdict[Log, deque[Known]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
 
     def read_on(self, seconds: float) -> None:
         """Poll for that long, at least once."""
+        self._consumer = with_added(self._context, self._consumer)
         deadline = time.monotonic() + seconds
         self._poll()
         while time.monotonic() < deadline and not self._context.stop.is_set():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 from functools import partial
-from itertools import cycle
 
 from workloads.clients import requests
 from workloads.clients.connection import ask
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Consumer, Log, LostPosition, ReportedEnd
+from workloads.load import in_turn
 from workloads.recording import Reads, Records
 from workloads.roles.context import WorkerContext
 from workloads.roles.reader import LostPositions, starts
@@ -50,7 +50,7 @@ def write_and_read(context: WorkerContext) -> None:
     reader = SessionReader(context, records, sending)
     if sending.connect():
         context.ready()
-    for count, log in enumerate(cycle(context.logs), start=1):
+    for count, log in enumerate(in_turn(lambda: context.logs), start=1):
         _write(context, sending, log)
         if context.stop.wait(PAUSE):
             break
@@ -75,7 +75,7 @@ def write_read_and_move(context: WorkerContext) -> None:
     if sending.connect():
         context.ready()
     first = options["first"] % len(context.logs)
-    for log in cycle((*context.logs[first:], *context.logs[:first])):
+    for log in in_turn(lambda: (*context.logs[first:], *context.logs[:first])):
         if context.stop.is_set() or not reader.move(log):
             break
         # The new consumer connects, which took up to 0.5 s: no measure of how late it would get the session's write.
@@ -141,6 +141,8 @@ class SessionReader:
 
     def read(self, log: Log) -> None:
         """One read, ``ok`` when it reached the end. A read that `context.stop` ended is not ``ok``."""
+        if log not in self._consumer.positions:
+            self._continue_with((*self._consumer.positions, log), rack=None)
         context, consumer = self._context, self._consumer
         op, invoked, start = context.op(), time.monotonic_ns(), consumer.positions[log]
         deadline = time.monotonic() + READ_LIMIT
@@ -185,11 +187,12 @@ class SessionReader:
         self._consumer.close()
 
     def _continue_with(self, logs: tuple[Log, ...], *, rack: str | None) -> None:
+        """A partition that was added is read from offset 0."""
         before = self._consumer
         before.close()
         self._positions = {**self._positions, **before.positions}
         self._consumer = self._context.consumer(
-            {log: self._positions[log] for log in logs}, assignment=before.assignment + 1, rack=rack
+            {log: self._positions.get(log, 0) for log in logs}, assignment=before.assignment + 1, rack=rack
         )
 
     def _leaders_end(self, log: Log) -> tuple[int | None, str | None]:

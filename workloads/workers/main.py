@@ -25,6 +25,7 @@ from workloads.load import PHASES
 from workloads.reference import Reference
 from workloads.roles.context import WorkerContext
 from workloads.workers.parent_death import PARENT, end_with_parent
+from workloads.workers.partitions import follow_partitions
 
 PULSE = 0.2
 """Seconds between flushes of the history, and between progress lines."""
@@ -59,6 +60,8 @@ def main() -> int:
     context = WorkerContext(order, report=report)
     threading.Thread(target=_obey, args=(context, sys.stdin), name="orders", daemon=True).start()
     threading.Thread(target=_pulse, args=(context,), name="pulse", daemon=True).start()
+    if context.follows_partitions:
+        threading.Thread(target=follow_partitions, args=(context,), name="partitions", daemon=True).start()
     try:
         _function(order)(context)
         context.close()

@@ -40,6 +40,7 @@ class WorkerPool:
     home     the run's directory, for history and logs.
     record   takes rows of the operations table as mappings: every start, stop and crash of a worker.
     library  client library of the final reads.
+    follows_partitions  see `WorkerContext`.
     confined, ensemble  see `WorkerContext`.
     cuts      whether faults cut the packets of single clients, see `WorkerProcess.cuts`.
 
@@ -56,6 +57,7 @@ class WorkerPool:
         topics: Sequence[Topic],
         record: Callable[[Mapping[str, Any]], None],
         library: str = DEFAULT_LIBRARY,
+        follows_partitions: bool = False,
         confined: Iterable[str] = (),
         cuts: bool = False,
         ensemble: Ensemble = NO_ENSEMBLE,
@@ -67,6 +69,7 @@ class WorkerPool:
             "home": str(home.resolve()),
             "brokers": {node: address.to_json() for node, address in brokers.items()},
             "topics": {topic.name: topic.partitions for topic in topics},
+            "follows_partitions": follows_partitions,
             "confined": sorted(confined),
             "ensemble": ensemble.to_json(),
         }

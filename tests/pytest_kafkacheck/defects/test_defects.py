@@ -85,6 +85,16 @@ def test_a_defect_is_tried_until_it_is_found_and_its_control_as_often() -> None:
     assert (shown.outcome, shown.seen, shown.is_as_expected) == ("unknown", "no end", False)
 
 
+@pytest.mark.parametrize(
+    ("defect", "outcome", "seen"),
+    [("KAFKA-20539", "found", "added-partition-skip"), ("KAFKA-20554", "nothing", "")],
+)
+def test_a_note_is_a_finding_of_the_defect_that_shows_it(defect: str, outcome: str, seen: str) -> None:
+    noted = partial(shows, noted="added-partition-skip")
+    (shown,) = directed(FakeHarness(*[noted] * 3), BY_ID[defect], report=lambda _: None)  # type: ignore[arg-type]
+    assert (shown.outcome, shown.seen) == (outcome, seen)
+
+
 def test_a_soak_that_knows_nothing_of_it_has_that_release_only() -> None:
     plan = blind_plan(BY_ID["KAFKA-20634"], "4.3.0")
     assert {each.version for each in plan.clusters} == {"4.3.0"}

@@ -6,9 +6,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from kafka import KafkaAdminClient
-
-from workloads.clients.kafka_python import access
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Log, Producer, TransactionalProducer
 from workloads.payload import encode
@@ -117,25 +114,6 @@ def send_and_forget(context: WorkerContext) -> None:
         if producer.problem() is not None:
             producer.close(0)
             producer = context.producer(acks="all", idempotence=True, settings={})
-    producer.close(SEND_LIMIT)
-
-
-def send_to_an_added_partition(context: WorkerContext) -> None:
-    """No defect: it waits until the first topic has one more partition, and sends to that."""
-    records, added = context.records(), (context.logs[0][0], context.topics[context.logs[0][0]])
-    admin = KafkaAdminClient(**access(context.bootstrap))
-    context.ready()
-    while len(admin.describe_topics([added[0]])[0]["partitions"]) <= added[1]:
-        if context.stop.wait(PAUSE / 4):
-            break
-    admin.close()
-    producer, sent = context.producer(acks="all", idempotence=True, settings={}), {}
-    while not context.stop.is_set():
-        op = context.op()
-        sent[op] = records.invoke(op, [added], time.monotonic_ns())
-        records.flush()
-        producer.send(op, added, encode(context.run, *added, op))
-        records.complete([(sent.pop(each.op), each) for each in producer.take(PAUSE)])
     producer.close(SEND_LIMIT)
 
 

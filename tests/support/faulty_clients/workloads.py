@@ -9,7 +9,6 @@ from typing import Any
 from workloads.admin import Admin
 from workloads.append_log import AppendLog
 from workloads.groups import Groups
-from workloads.queue import Queue
 from workloads.transactions import Transactions
 from workloads.workload import WorkerRole, WorkerSpec
 
@@ -22,7 +21,6 @@ WRONG_SENDER = WorkerRole("wrong-sender", f"{HERE}.senders:send_wrongly")
 CARELESS_SENDER = WorkerRole("careless-sender", f"{HERE}.senders:send_and_forget")
 MISLABELLED_READER = WorkerRole("mislabelled-reader", f"{HERE}.readers:read_uncommitted_as_committed")
 SLOW_TRANSACTOR = "tests.support.faulty_clients.senders:transact_slowly"
-ADDED_SENDER = WorkerRole("added-sender", f"{HERE}.senders:send_to_an_added_partition")
 DELETER = WorkerRole("deleter", f"{HERE}.outsiders:delete_topics_of_administrators")
 
 
@@ -133,41 +131,6 @@ class WithFaultyMembers(Groups):
             for number, (function, rejoin) in enumerate(wanted)
         ]
         return numbered([*others, *chosen])
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithGrowth(Groups):
-    """Its group begins at the ends of partitions, and a sender waits for one that is added."""
-
-    partitions: int = 2
-    members: int = 1
-    auto_offset_reset: Any = "latest"
-    rate: Any = 50
-
-    def workers(self) -> tuple[WorkerSpec, ...]:
-        return beside(super().workers(), ADDED_SENDER)
-
-    @property
-    def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        return stopped_first(super().stop_order, ADDED_SENDER)
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueueWithGrowth(Queue):
-    """As `WithGrowth`, with a share group."""
-
-    partitions: int = 1
-    consumers: int = 2
-    expire: float = 0
-    auto_offset_reset: Any = "latest"
-    rate: Any = 50
-
-    def workers(self) -> tuple[WorkerSpec, ...]:
-        return beside(super().workers(), ADDED_SENDER)
-
-    @property
-    def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        return stopped_first(super().stop_order, ADDED_SENDER)
 
 
 def _with(worker: WorkerSpec, function: str, members: int, rejoin: float | None) -> WorkerSpec:

@@ -284,6 +284,15 @@ def committed_before_and_later(s: Any) -> Any:
     return began(commit(commit(s, 5, 2, (66, 69), partition=1), 5, 3, (96, 99), partition=1), 2)
 
 
+def read_on_by_a_reader_in_another_assignment(s: Any) -> Any:
+    """It goes on where it was, and reads the new partition from its first record."""
+    reading(added_by_a_fault(s)).poll(ONE, 0, process=9, at=(25, 30))
+    goes_on(written(s), (56, 57)).poll(4 << 40, 1, process=9, assignment=1, at=(60, 65))
+    for offset in range(3):
+        s.poll(NEW + offset, offset, partition=1, process=9, assignment=1, at=(60, 65))
+    return s
+
+
 def queued_in_a_new_partition(
     s: Any, position: int, *, at: Span = (60, 65), partitions: int = 1, about: Any = None
 ) -> Any:
@@ -391,6 +400,7 @@ PLANTED: dict[Callable[[Any], Any], dict[str, int]] = {
     skipped_before_its_first_poll: {"added-partition-skip": 1},
     read_another_topic_only: {},
     committed_before_and_later: {},
+    read_on_by_a_reader_in_another_assignment: {},
     left_out_by_a_share_group: {"added-queue-skip": 2},
     left_out_by_a_share_group_with_latest: {"added-queue-skip": 2},
     left_out_whole_by_a_share_group_with_latest: {"added-queue-skip": 3},
