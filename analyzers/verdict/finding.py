@@ -41,9 +41,6 @@ class Finding:
                 f"count: expected at least 1 and the number of examples ({len(self.examples)}), "
                 f"got {self.count}"
             )
-        for example in self.examples:
-            if not isinstance(time := example.get("time"), int | float | None):
-                raise TypeError(f"the time of a {self.anomaly}: expected a number or null, got {time!r}")
 
     @property
     def severity(self) -> Severity:

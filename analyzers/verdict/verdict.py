@@ -75,9 +75,14 @@ class Verdict:
         if (found := data.get("format", FORMAT)) != FORMAT:
             raise ValueError(f"format {found!r}: this version reads format {FORMAT}")
         try:
-            return msgspec.convert(data, cls, str_keys=True)
+            verdict = msgspec.convert(data, cls, str_keys=True)
         except msgspec.ValidationError as error:
             raise TypeError(str(error)) from error
+        for finding in verdict.findings:
+            for example in finding.examples:
+                if not isinstance(time := example.get("time"), int | float | None):
+                    raise TypeError(f"a time of {finding.anomaly}: expected a number or null, got {time!r}")
+        return verdict
 
     @property
     def deciding(self) -> Finding | None:
