@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from kafka.errors import KafkaError, for_code
-from kafka.protocol.consumer import FetchRequest
 from tenacity import (
     RetryError,
     Retrying,
@@ -28,6 +27,7 @@ from pytest_kafkacheck.cluster.kafka.one_record import produce_request
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address, Connection, Ensemble
+from workloads.clients.requests import fetch
 
 
 class RunningCluster(Protocol):
@@ -186,29 +186,8 @@ def write_record(connection: Connection, topic: str, partition: int) -> None:
 
 
 def _read(connection: Connection, partition: int) -> bool:
-    Topic = FetchRequest.FetchTopic
-    wanted = Topic.FetchPartition(
-        partition=partition,
-        current_leader_epoch=-1,
-        fetch_offset=0,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=1 << 20,
-    )
-    request = FetchRequest(
-        version=11,
-        replica_id=-1,
-        max_wait_ms=500,
-        min_bytes=1,
-        max_bytes=1 << 20,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
-        topics=[Topic(topic=TOPIC, partitions=[wanted])],
-        forgotten_topics_data=[],
-        rack_id="",
-    )
-    (answer,) = connection.ask(request).responses[0].partitions
+    log = TOPIC, partition
+    answer = fetch(connection.ask, {log: 0}, most_bytes=1 << 20, wait=0.5)[log]
     if answer.error_code:
         raise for_code(answer.error_code)(f"fetch from {TOPIC}-{partition}")
     return b"ready" in bytes(answer.records or b"")
