@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate
 from workloads.values import (
+    BuiltIn,
     check_choice,
     check_common_fields,
     check_counts,
@@ -21,12 +22,9 @@ from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
     PRODUCER,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
-    client_library,
 )
 
 ADMINISTRATOR = WorkerRole("administrator", "workloads.roles.administrator:administrate")
@@ -35,7 +33,7 @@ READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Admin(Workload):
+class Admin(BuiltIn):
     """Administrators create, delete, create again and change topics of their own. The first one also adds partitions
     to the topic that producers and readers use, moves its replicas, and deletes its oldest records.
 
@@ -133,10 +131,7 @@ class Admin(Workload):
             *((ADMINISTRATOR, {**change, "owns_main": number == 0}) for number in range(self.administrators)),
             (PROBE, {}),
         ]
-        return tuple(
-            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
-            for process, (role, options) in enumerate(shapes)
-        )
+        return self._numbered(shapes)
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
@@ -148,11 +143,5 @@ class Admin(Workload):
             {"acks-after-faults", "inspections", *(["polls-to-the-end"] if self.readers else [])}
         )
 
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
-
     def smaller(self) -> Iterator[tuple[str, Self]]:
-        for name, least in (("administrators", 1), ("producers", 1), ("readers", 0), ("side_topics", 1)):
-            if getattr(self, name) > least:
-                fewer: dict[str, Any] = {name: least}
-                yield f"{least} {name}", replace(self, **fewer)
+        yield from self._with_fewer(administrators=1, producers=1, readers=0, side_topics=1)

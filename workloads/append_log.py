@@ -11,6 +11,7 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Allowed, Declaration, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
+    BuiltIn,
     check_choice,
     check_common_fields,
     check_counts,
@@ -22,11 +23,9 @@ from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
     PRODUCER,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
     client_library,
 )
 
@@ -37,7 +36,7 @@ SESSION = WorkerRole("session", "workloads.roles.session:write_and_read")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppendLog(Workload):
+class AppendLog(BuiltIn):
     """Producers write unique values to topics, readers read them, sessions write and read their own writes.
 
     topics_written  number of topics; schedules name them ``log``, ``log-1``, ``log-2`` and so on
@@ -155,9 +154,6 @@ class AppendLog(Workload):
     def acknowledges(self) -> bool:
         return self.acks != 0
 
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
-
     def smaller(self) -> Iterator[tuple[str, Self]]:
         least = {"producers": 1, "readers": 0, "sessions": 0}
         fewer: dict[str, Any] = {
@@ -165,8 +161,7 @@ class AppendLog(Workload):
         }
         if len(fewer) > 1:
             yield "one producer and no other clients", replace(self, **fewer)
-        for name, number in fewer.items():
-            yield f"{number} {name}", replace(self, **{name: number})
+        yield from self._with_fewer(**least)
         if self.topics_written > 1:
             yield "one topic", replace(self, topics_written=1)
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from workloads.declaration import Declaration, uses
 from workloads.load import Rate
-from workloads.values import check_common_fields, check_counts, check_seconds, check_share, make_topic
+from workloads.values import (
+    BuiltIn,
+    check_common_fields,
+    check_counts,
+    check_seconds,
+    check_share,
+    make_topic,
+)
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
-    client_library,
 )
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transfer")
@@ -26,7 +30,7 @@ AUDITOR = WorkerRole("auditor", "workloads.roles.snapshots:audit", observes=True
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bank(Workload):
+class Bank(BuiltIn):
     """Transactors transfer amounts between accounts; snapshot readers sum up all accounts meanwhile.
 
     An account is a partition: its balance is the sum of the amounts of its records. It begins at 0 and may be
@@ -120,10 +124,7 @@ class Bank(Workload):
             (AUDITOR, {}),
             (PROBE, {}),
         ]
-        return tuple(
-            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
-            for process, (role, options) in enumerate(shapes)
-        )
+        return self._numbered(shapes)
 
     def aliases(self, run: str) -> Mapping[str, str]:
         return {f"transactor-{number}": f"transactor-{number}-{run}" for number in range(self.transactors)}
@@ -138,11 +139,5 @@ class Bank(Workload):
         """A transfer counts as acknowledged once its transaction is committed."""
         return frozenset({"acks-after-faults", "transactions", "snapshots"})
 
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
-
     def smaller(self) -> Iterator[tuple[str, Self]]:
-        for name, least in (("rivals", 0), ("transactors", 1), ("transfers", 1)):
-            if getattr(self, name) > least:
-                fewer: dict[str, Any] = {name: least}
-                yield f"{least} {name}", replace(self, **fewer)
+        yield from self._with_fewer(rivals=0, transactors=1, transfers=1)

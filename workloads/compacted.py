@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
+    BuiltIn,
     check_common_fields,
     check_counts,
     check_seconds,
@@ -19,12 +20,9 @@ from workloads.values import (
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
-    client_library,
 )
 
 WRITER = WorkerRole("writer", "workloads.roles.producer:write_keys")
@@ -46,7 +44,7 @@ COMPACT: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compacted(Workload):
+class Compacted(BuiltIn):
     """Writers update and delete keys of a compacted topic; readers read it.
 
     Each key is written by one process, to one partition, so that the order of its records is known. Half of the
@@ -142,10 +140,7 @@ class Compacted(Workload):
             *((READER, {}) for _ in range(self.readers)),
             (PROBE, {}),
         ]
-        return tuple(
-            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
-            for process, (role, options) in enumerate(shapes)
-        )
+        return self._numbered(shapes)
 
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
@@ -156,11 +151,5 @@ class Compacted(Workload):
         """Not acknowledgements during faults: a partition without enough replicas rightly acknowledges nothing."""
         return frozenset({"acks-after-faults", "compaction", *(["polls-to-the-end"] if self.readers else [])})
 
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
-
     def smaller(self) -> Iterator[tuple[str, Self]]:
-        for name, least in (("readers", 0), ("writers", 1), ("keys", 1)):
-            if getattr(self, name) > least:
-                fewer: dict[str, Any] = {name: least}
-                yield f"{least} {name}", replace(self, **fewer)
+        yield from self._with_fewer(readers=0, writers=1, keys=1)

@@ -12,17 +12,21 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Declaration, assignor_uses, uses
 from workloads.groups import HEARTBEATS, SLOWEST_POLL, Assignor
 from workloads.load import Rate
-from workloads.values import check_choice, check_common_fields, check_counts, check_seconds, make_topic
+from workloads.values import (
+    BuiltIn,
+    check_choice,
+    check_common_fields,
+    check_counts,
+    check_seconds,
+    make_topic,
+)
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
     PRODUCER,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
-    client_library,
 )
 
 Guarantee = Literal["exactly-once", "at-least-once", "at-most-once"]
@@ -38,7 +42,7 @@ SOURCE, OUTPUT, GROUP = "source", "output", "copiers"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy(Workload):
+class Copy(BuiltIn):
     """A producer writes unique values to the topic ``source``; the members of a group copy each to the topic
     ``output``.
 
@@ -139,16 +143,7 @@ class Copy(Workload):
             (AUDITOR, {}),
             (PROBE, {}),
         ]
-        return tuple(
-            WorkerSpec(
-                role=role,
-                process=process,
-                library=client_library(self),
-                options=options,
-                group=options.get("group"),
-            )
-            for process, (role, options) in enumerate(shapes)
-        )
+        return self._numbered(shapes)
 
     def aliases(self, run: str) -> Mapping[str, str]:
         names = [GROUP]
@@ -168,9 +163,6 @@ class Copy(Workload):
     def requires(self) -> frozenset[str]:
         """A copy within a transaction counts as acknowledged once that is committed."""
         return frozenset({"acks-after-faults", "group-commits", "copies"})
-
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
 
     def smaller(self) -> Iterator[tuple[str, Self]]:
         if self.copiers > 1:

@@ -10,17 +10,21 @@ from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Declaration, Need, assignor_uses, uses
 from workloads.load import Rate
-from workloads.values import check_choice, check_common_fields, check_counts, check_seconds, make_topic
+from workloads.values import (
+    BuiltIn,
+    check_choice,
+    check_common_fields,
+    check_counts,
+    check_seconds,
+    make_topic,
+)
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
     PRODUCER,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
-    client_library,
 )
 
 Assignor = Literal["range", "roundrobin", "sticky", "cooperative-sticky"]
@@ -45,7 +49,7 @@ MEMBER = WorkerRole("member", "workloads.roles.member:consume")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Groups(Workload):
+class Groups(BuiltIn):
     """Producers write unique values to one topic, and the members of consumer groups share its partitions.
 
     Several groups of one member get every record each (publish-subscribe); one group of several members divides the
@@ -160,16 +164,7 @@ class Groups(Workload):
             ),
             (PROBE, {}),
         ]
-        return tuple(
-            WorkerSpec(
-                role=role,
-                process=process,
-                library=client_library(self),
-                options=options,
-                group=options.get("group"),
-            )
-            for process, (role, options) in enumerate(shapes)
-        )
+        return self._numbered(shapes)
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -191,17 +186,13 @@ class Groups(Workload):
     def requires(self) -> frozenset[str]:
         return frozenset({"acks-after-faults", "group-commits"})
 
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
-
     def smaller(self) -> Iterator[tuple[str, Self]]:
         fewer: dict[str, Any] = {
             name: 1 for name in ("producers", "groups", "members") if getattr(self, name) > 1
         }
         if len(fewer) > 1:
             yield "one producer and one member", replace(self, **fewer)
-        for name, number in fewer.items():
-            yield f"{number} {name}", replace(self, **{name: number})
+        yield from self._with_fewer(**fewer)
         if self.rejoin is not None:
             yield "members that stay", replace(self, rejoin=None)
 

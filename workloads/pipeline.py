@@ -12,8 +12,15 @@ from workloads.clients.security import SETTINGS
 from workloads.declaration import Declaration
 from workloads.load import Rate
 from workloads.reference import NotLoadable, Reference
-from workloads.values import check_choice, check_common_fields, check_seconds, check_whole_number, make_topic
-from workloads.workload import DEFAULT_LIBRARY, PROBE, Layout, Topic, WorkerRole, WorkerSpec, Workload
+from workloads.values import (
+    BuiltIn,
+    check_choice,
+    check_common_fields,
+    check_seconds,
+    check_whole_number,
+    make_topic,
+)
+from workloads.workload import DEFAULT_LIBRARY, PROBE, Topic, WorkerRole, WorkerSpec
 
 Guarantee = Literal["at-least-once", "at-most-once", "exactly-once", "order-per-key"]
 
@@ -34,7 +41,7 @@ SLACK = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline(Workload):
+class Pipeline(BuiltIn):
     """A producer writes known records to the topic `source`; an application, of which kafkacheck knows nothing but
     its command, writes what it makes of them to the topic `sink`.
 
@@ -279,9 +286,6 @@ class Pipeline(Workload):
     @property
     def requires(self) -> frozenset[str]:
         return frozenset({"acks-after-faults", "outputs"})
-
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
 
     def smaller(self) -> Iterator[tuple[str, Self]]:
         if self.instances > 1:

@@ -13,6 +13,7 @@ from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate
 from workloads.roles.share_group import audit_limit
 from workloads.values import (
+    BuiltIn,
     check_choice,
     check_common_fields,
     check_counts,
@@ -24,11 +25,9 @@ from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
     PRODUCER,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
     client_library,
 )
 
@@ -46,7 +45,7 @@ SLACK = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Queue(Workload):
+class Queue(BuiltIn):
     """Producers write unique values to one topic, and the consumers of a share group divide the records among them.
 
     A consumer acquires records, which nobody else gets while it has their lock, and acknowledges each: it accepts
@@ -171,9 +170,6 @@ class Queue(Workload):
     @property
     def requires(self) -> frozenset[str]:
         return frozenset({"acks-after-faults", "deliveries"})
-
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
 
     def smaller(self) -> Iterator[tuple[str, Self]]:
         if self.consumers > 1:

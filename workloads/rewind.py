@@ -11,6 +11,7 @@ from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
+    BuiltIn,
     check_choice,
     check_common_fields,
     check_counts,
@@ -23,12 +24,9 @@ from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
     PRODUCER,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
-    client_library,
 )
 
 # Without a limit within which it gets records: each step back begins with new connections.
@@ -36,7 +34,7 @@ REWINDER = WorkerRole("rewinder", "workloads.roles.rewinder:rewind")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rewind(Workload):
+class Rewind(BuiltIn):
     """Producers write unique values to one topic; rewinders read on, go back, and read again what they had read.
 
     A rewinder goes back to an offset, or to the first offset whose record is not older than some record that it had
@@ -130,10 +128,7 @@ class Rewind(Workload):
             *((REWINDER, read) for _ in range(self.rewinders)),
             (PROBE, {}),
         ]
-        return tuple(
-            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
-            for process, (role, options) in enumerate(shapes)
-        )
+        return self._numbered(shapes)
 
     @property
     def load_counter(self) -> str:
@@ -153,14 +148,9 @@ class Rewind(Workload):
             {"rereads", "polls-to-the-end", *(("acks-after-faults",) if self.acknowledges else ())}
         )
 
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
-
     def smaller(self) -> Iterator[tuple[str, Self]]:
         names = ("producers", "rewinders")
         fewer: dict[str, Any] = {name: 1 for name in names if getattr(self, name) > 1}
         if len(fewer) > 1:
             yield "one producer and one rewinder", replace(self, **fewer)
-        for name in fewer:
-            one: dict[str, Any] = {name: 1}
-            yield f"1 {name}", replace(self, **one)
+        yield from self._with_fewer(**fewer)

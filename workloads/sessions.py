@@ -10,15 +10,13 @@ from workloads.clients.library import library
 from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Allowed, Declaration, Need, uses
 from workloads.load import Sizes
-from workloads.values import check_choice, check_common_fields, check_counts, make_topic
+from workloads.values import BuiltIn, check_choice, check_common_fields, check_counts, make_topic
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
     client_library,
 )
 
@@ -28,7 +26,7 @@ SESSION = WorkerRole("session", "workloads.roles.session:write_read_and_move", r
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sessions(Workload):
+class Sessions(BuiltIn):
     """Each session writes a unique value to a partition and reads until it has it. After some writes it goes on with
     the next partition, by a new producer and a new consumer, which the library connects to any broker.
 
@@ -166,9 +164,6 @@ class Sessions(Workload):
     @property
     def requires(self) -> frozenset[str]:
         return frozenset({"acks-after-faults", "session-reads"})
-
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
 
     def smaller(self) -> Iterator[tuple[str, Self]]:
         if self.sessions > 1:

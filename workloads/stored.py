@@ -32,7 +32,7 @@ def built_in() -> Mapping[str, type[Workload]]:
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             is_workload = inspect.isclass(value) and Workload in value.__mro__[1:]
-            if is_workload and value.__module__ == module.name:
+            if is_workload and value.__module__ == module.name and not inspect.isabstract(value):
                 found[name] = value
     return found
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self, get_args
 
 from workloads.clients.protocol import ResetPolicy
 from workloads.declaration import Declaration, Need, uses
 from workloads.load import Rate, Sizes
 from workloads.values import (
+    BuiltIn,
     check_choice,
     check_common_fields,
     check_counts,
@@ -20,12 +21,9 @@ from workloads.values import (
 from workloads.workload import (
     DEFAULT_LIBRARY,
     PROBE,
-    Layout,
     Topic,
     WorkerRole,
     WorkerSpec,
-    Workload,
-    client_library,
 )
 
 TRANSACTOR = WorkerRole("transactor", "workloads.roles.transact:transact")
@@ -35,7 +33,7 @@ READER = WorkerRole("reader", "workloads.roles.reader:read", poll_limit=20.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transactions(Workload):
+class Transactions(BuiltIn):
     """Transactors write one transaction after another, with records for random partitions; readers read them.
 
     Readers work beside them. When they have stopped, an auditor reads all that is committed. Schedules name the
@@ -140,10 +138,7 @@ class Transactions(Workload):
             (AUDITOR, {}),
             (PROBE, {}),
         ]
-        return tuple(
-            WorkerSpec(role=role, process=process, library=client_library(self), options=options)
-            for process, (role, options) in enumerate(shapes)
-        )
+        return self._numbered(shapes)
 
     def aliases(self, run: str) -> Mapping[str, str]:
         return {f"transactor-{number}": f"transactor-{number}-{run}" for number in range(self.transactors)}
@@ -159,11 +154,5 @@ class Transactions(Workload):
             {"acks-after-faults", "transactions", *(["polls-to-the-end"] if self.readers else [])}
         )
 
-    def with_layout(self, layout: Layout | None) -> Self:
-        return replace(self, assignment=layout)
-
     def smaller(self) -> Iterator[tuple[str, Self]]:
-        for name, least in (("rivals", 0), ("transactors", 1), ("uncommitted_readers", 0), ("size", 2)):
-            if getattr(self, name) > least:
-                fewer: dict[str, Any] = {name: least}
-                yield f"{least} {name}", replace(self, **fewer)
+        yield from self._with_fewer(rivals=0, transactors=1, uncommitted_readers=0, size=2)

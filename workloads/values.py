@@ -1,4 +1,4 @@
-"""Checks of a workload's values, and the fields that all built-in workloads have.
+"""Checks of a workload's values, and what the built-in workloads have in common.
 
 Each check raises ValueError that names the workload, the value and what is expected.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeGuard
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, Self, TypeGuard
 
 from workloads.clients import library as libraries
 from workloads.clients.library import is_library, library, library_names, versioned
 from workloads.clients.outcome import Acks
 from workloads.load import PHASES, Sizes
-from workloads.workload import Layout, Topic
+from workloads.workload import Layout, Topic, WorkerRole, WorkerSpec, Workload, client_library
 
 MAX_RATE = 100_000
 """Records per second of one producer. A process sends fewer than that; the verdict tells how many were left out."""
@@ -274,3 +275,33 @@ def make_topic(workload: TopicFields, name: str, defaults: Mapping[str, str] | N
         config={**(defaults or {}), **stated},
         assignment=workload.assignment,
     )
+
+
+class BuiltIn(Workload):
+    """What the built-in workloads do alike, which are frozen dataclasses with the fields of `CommonFields`."""
+
+    def with_layout(self, layout: Layout | None) -> Self:
+        return self._changed(assignment=layout)
+
+    def _numbered(self, shapes: Iterable[tuple[WorkerRole, Mapping[str, Any]]]) -> tuple[WorkerSpec, ...]:
+        """Worker processes with these roles and options, numbered in this order. The option ``group`` is that of a
+        member."""
+        return tuple(
+            WorkerSpec(
+                role=role,
+                process=process,
+                library=client_library(self),
+                options=options,
+                group=options.get("group"),
+            )
+            for process, (role, options) in enumerate(shapes)
+        )
+
+    def _with_fewer(self, **least: int) -> Iterator[tuple[str, Self]]:
+        """The workload with one of these fields at its least, as `smaller` gives it; without those that are there."""
+        for name, number in least.items():
+            if getattr(self, name) > number:
+                yield f"{number} {name}", self._changed(**{name: number})
+
+    def _changed(self, **fields: Any) -> Self:
+        return replace(self, **fields)  # type: ignore[type-var]

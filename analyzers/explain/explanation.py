@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pyspark.sql import Row
 
+from analyzers.catalogue.anomaly import Operation, Value
 from analyzers.explain.overview import Moment
 from analyzers.explain.rows import Log
 from analyzers.history.surroundings import seconds
@@ -87,14 +88,12 @@ class Explanation:
 
 def value_name(value: int | None) -> str:
     """A value as writer:sequence."""
-    if value is None:
-        return "no value of this run"
-    return f"{value >> VALUE_BITS}:{value & ((1 << VALUE_BITS) - 1)}"
+    return "no value of this run" if value is None else Value("").to_text(value)
 
 
 def operation_name(op: int) -> str:
     """An operation as process:sequence if its id has that form, else as a plain number."""
-    return value_name(op) if 0 < op >> VALUE_BITS < 1 << 20 else str(op)
+    return Operation("").to_text(op)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.fact import ABORTED, ACKED, COMPACTED_TOPICS, LOG, MAYBE_ABORTED, fact
+from analyzers.facts.fact import ABORTED, ACKED, COMPACTED_TOPICS, LOG, MAYBE_ABORTED, fact, shared
 from analyzers.facts.removals import CHANGES, EVERYTHING, is_reset, policy, removals, removed_beginnings
 from analyzers.history.load import History
 
@@ -58,10 +58,9 @@ def compacted_topics(history: History) -> DataFrame:
     return _policies(history).where("compacts").select("run", "topic")
 
 
+@shared
 def _policies(history: History) -> DataFrame:
-    return history.shared_rows(
-        "cleanup policies", lambda whole: whole.sql(_POLICIES, removals=removals(whole))
-    )
+    return history.sql(_POLICIES, removals=removals(history))
 
 
 def without_compacted(rows: DataFrame, history: History) -> DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.fact import GROUP_STATES, TRANSACTION_STATES, fact
+from analyzers.facts.fact import GROUP_STATES, TRANSACTION_STATES, fact, shared
 from analyzers.history.load import History
 from workloads.history.schema import NEMESIS
 
@@ -26,16 +26,13 @@ def _parsed(kind: str, columns: str) -> str:
     """
 
 
+@shared
 def group_samples(history: History) -> DataFrame:
     """One row per sample of a group, its text parsed once for all facts about groups.
 
     Columns: run, node, connection, time, asked, group, type, state, protocol, epoch, assigned_epoch, names (of the
     members, in order), positions (by log).
     """
-    return history.shared_rows("group_samples", _group_samples)
-
-
-def _group_samples(history: History) -> DataFrame:
     return history.sql(f"""
         with parsed as ({_parsed("group_state", GROUP)})
         select run, node, connection, time, asked, value.`group`, value.type, value.state, value.protocol,

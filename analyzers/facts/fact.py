@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -165,6 +166,17 @@ def fact(
     return lambda rows: Fact(
         name=rows.__name__, rows=rows, needs=needs, looks=tuple(looks), confined_to=confined_to
     )
+
+
+def shared(rows: Rows) -> Rows:
+    """Declares rows that several facts read: they are computed once for all of them. May also return rows of runs
+    that are not in this part of a history (see `History.shared_rows`)."""
+
+    @wraps(rows)
+    def computed_once(history: History) -> DataFrame:
+        return history.shared_rows(rows.__name__, rows)
+
+    return computed_once
 
 
 LOG = ["run", "topic", "partition"]

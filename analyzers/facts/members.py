@@ -10,21 +10,18 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.facts.fact import LOG, TIME
+from analyzers.facts.fact import LOG, TIME, shared
 from analyzers.history.load import History
 
 
+@shared
 def poll_spans(history: History) -> DataFrame:
-    """One row per poll and log of which it returned an offset. Several facts read it, so it is computed once.
+    """One row per poll and log of which it returned an offset.
 
     Columns: those of `LOG`, process, op, generation, assignment, final, committed (the last two are never null), low,
     high (the lowest and the highest offset), began (ns: the first invocation), known (ns: the last completion; if it
-    never completed, when it began). May also have rows of runs that are not in this part of a history.
+    never completed, when it began).
     """
-    return history.shared_rows("poll_spans", _poll_spans)
-
-
-def _poll_spans(history: History) -> DataFrame:
     flags = [F.expr(f"coalesce({name}, false) as {name}") for name in ("final", "committed")]
     return (
         history.records.where("f = 'poll' and offset is not null")
@@ -47,14 +44,11 @@ ENDLESS = (1 << 63) - 1
 """ns; later than everything."""
 
 
+@shared
 def events(history: History) -> DataFrame:
     """One row per ``member`` operation that did not fail. Columns: run, group, topic, partition, process, op,
     generation, event, invoked, completed (ns; never null), start_offset, policy (auto.offset.reset), instance
     (group.instance.id)."""
-    return history.shared_rows("events", _events)
-
-
-def _events(history: History) -> DataFrame:
     return history.operations.where("f = 'member' and type <> 'fail'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "get_json_object(value, '$.event') as event", "invoked",
         "coalesce(completed, invoked) as completed", "start_offset",
@@ -62,13 +56,10 @@ def _events(history: History) -> DataFrame:
     )  # fmt: skip
 
 
+@shared
 def commits(history: History) -> DataFrame:
     """One row per ``commit`` operation. Columns: run, group, topic, partition, process, op, generation, type,
     invoked, completed (ns), offset, reset, transaction (op; null for none)."""
-    return history.shared_rows("commits", _commits)
-
-
-def _commits(history: History) -> DataFrame:
     return history.operations.where("f = 'commit'").selectExpr(
         *GROUP_LOG, "process", "op", "generation", "type", "invoked", "completed", "end_offset as offset",
         "coalesce(get_json_object(value, '$.reset') = 'true', false) as reset",
@@ -92,12 +83,9 @@ def binding_commits(history: History) -> DataFrame:
     )
 
 
+@shared
 def members(history: History) -> DataFrame:
     """One row per member of a group. Columns: run, process, group."""
-    return history.shared_rows("members", _members)
-
-
-def _members(history: History) -> DataFrame:
     return history.operations.where("f in ('member', 'commit')").select("run", "process", "group").distinct()
 
 

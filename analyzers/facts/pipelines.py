@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from analyzers.facts.fact import ACKED, MAYBE_ABORTED, POLLED, fact, is_withheld
+from analyzers.facts.fact import ACKED, MAYBE_ABORTED, POLLED, fact, is_withheld, shared
 from analyzers.history.load import History
 
 PIPELINES = """
@@ -86,11 +86,11 @@ COMMITTED = """
 coordinator wrote them down or, where that is not known, when it reported another one."""
 
 
+@shared
 def outputs(history: History) -> DataFrame:
     """One row per record that an application wrote and input that it names: run, sink, sink_partition, at (its
-    offset), value (of the input), written (ns). Three facts read it, so it is computed once. May also have rows of
-    runs that are not in this part of a history."""
-    return history.shared_rows("outputs", lambda whole: whole.sql(_OUTPUTS))
+    offset), value (of the input), written (ns)."""
+    return history.sql(_OUTPUTS)
 
 
 def owner(at: str) -> str:

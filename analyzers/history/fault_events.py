@@ -87,20 +87,24 @@ class FaultEvent:
     """Names of the client processes on which it acts; empty where their roles are not recorded."""
 
     @property
+    def _first(self) -> Stage | None:
+        return self.inject or self.heal
+
+    @property
     def target(self) -> str:
-        return next((stage.target for stage in (self.inject, self.heal) if stage), "")
+        return self._first.target if self._first else ""
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        return next((stage.nodes for stage in (self.inject, self.heal) if stage), ())
+        return self._first.nodes if self._first else ()
 
     @property
     def processes(self) -> tuple[int, ...]:
-        return next((stage.processes for stage in (self.inject, self.heal) if stage), ())
+        return self._first.processes if self._first else ()
 
     @property
     def options(self) -> Mapping[str, Any]:
-        return next((stage.options for stage in (self.inject, self.heal) if stage), {})
+        return self._first.options if self._first else {}
 
     @property
     def aimed_at(self) -> str | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analyzers.history.sources import Source
-from analyzers.history.validate import BadHistory
+from analyzers.history.validate import BadHistory, single_run
 from workloads.history.row_copy import Encoded, decode, read_copy
 from workloads.history.schema import TABLES, later_columns
 
@@ -52,16 +52,7 @@ def row_counts(files: Iterable[str], copied: Copied = NO_COPIES) -> dict[str, in
 
 def only_run(files: Iterable[str]) -> str | None:
     """The run of all rows, if the footers show that there is only one."""
-    runs: set[str] = set()
-    for file in files:
-        metadata = pq.read_metadata(file)
-        at = metadata.schema.names.index("run")
-        for group in range(metadata.num_row_groups):
-            of_group = metadata.row_group(group).column(at).statistics
-            if of_group is None or not of_group.has_min_max or of_group.null_count:
-                return None
-            runs |= {of_group.min, of_group.max}
-    return runs.pop() if len(runs) == 1 else None
+    return next(iter(single_run(map(pq.read_metadata, files)) or ()), None)
 
 
 def copies(runs: Iterable[Source]) -> Copied:

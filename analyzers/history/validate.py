@@ -8,7 +8,7 @@ names the number of the first invalid row.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -222,7 +222,7 @@ def check_rows(path: Path, table: str, file: pq.ParquetFile) -> set[str]:
 
     Raises BadHistory for an invalid row.
     """
-    runs = _single_run(file)
+    runs = single_run([file.metadata])
     columns = [*WORDS[table], *TIMES[table], *([] if runs else ["run"])]
     found = set() if runs is None else set(runs)
     first, last = 0, None
@@ -249,15 +249,16 @@ def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.Record
     yield from file.iter_batches(BATCH, columns=columns, use_threads=file.metadata.num_rows > BATCH)
 
 
-def _single_run(file: pq.ParquetFile) -> frozenset[str] | None:
-    """The run of a file that holds a single one, from its footer; None if it may hold several."""
-    position = file.schema_arrow.names.index("run")
+def single_run(metadata: Iterable[pq.FileMetaData]) -> frozenset[str] | None:
+    """The run of files that hold a single one, from their footers; none without rows. None: there may be several."""
     runs: set[str] = set()
-    for group in range(file.num_row_groups):
-        statistics = file.metadata.row_group(group).column(position).statistics
-        if statistics is None or not statistics.has_min_max or statistics.min != statistics.max:
-            return None
-        runs.add(statistics.min)
+    for file in metadata:
+        position = file.schema.names.index("run")
+        for group in range(file.num_row_groups):
+            statistics = file.row_group(group).column(position).statistics
+            if statistics is None or not statistics.has_min_max or statistics.null_count:
+                return None
+            runs |= {statistics.min, statistics.max}
     return frozenset(runs) if len(runs) <= 1 else None
 
 

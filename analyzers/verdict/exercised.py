@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from analyzers.history.fault_events import spoken
-from analyzers.verdict.measures import require_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,39 +196,10 @@ class Exercised:
     compacted: int | None = None
     """Acknowledged records of compacted topics that the final reads did not find; None without such a topic."""
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Exercised:
-        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
-        faults = tuple(
-            FaultExercised(
-                **fault
-                | {name: tuple(fault.get(name, ())) for name in _LISTS_OF_FAULTS}
-                | {"work": tuple(WorkAtFault(**each) for each in fault.get("work", ()))}
-            )
-            for fault in data["faults"]
-        )
-        for fault in faults:
-            require_numbers(fault.event, fault.began, fault.ended, fault.whole)
-        readers = tuple(
-            ReaderExercised(**reader | {"behind": tuple(reader["behind"])})
-            for reader in data.get("readers", ())
-        )
-        for reader in readers:
-            require_numbers(f"reader {reader.process}", reader.last)
-        groups = tuple(
-            GroupExercised(**group | {"silent": tuple(group["silent"])}) for group in data.get("groups", ())
-        )
-        lists = {name: tuple(data.get(name, ())) for name in _LISTS}
-        return cls(**{**data, **lists, "faults": faults, "readers": readers, "groups": groups})
-
     @property
     def acks(self) -> int:
         return self.sends.get("ok", 0)
 
-
-_LISTS_OF_FAULTS = ("nodes", "processes", "clients", "silent", "idle_groups")
-
-_LISTS = ("failed_steps", "unqueued", "brokers", "sampled", "unmeasured")
 
 NOTHING = Exercised()
 """Of a run without any operation."""

@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args
 
 from analyzers.catalogue.anomaly import Severity
 from analyzers.catalogue.registry import ANOMALIES
-from analyzers.verdict.measures import require_numbers
 
 SEVERITIES = get_args(Severity)
 """Worst first."""
@@ -42,16 +41,6 @@ class Finding:
                 f"count: expected at least 1 and the number of examples ({len(self.examples)}), "
                 f"got {self.count}"
             )
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Finding:
-        """From the JSON object of a stored verdict. Raises ValueError or TypeError for any other object."""
-        finding = cls(**{**data, "examples": tuple(data["examples"])})
-        for example in finding.examples:
-            if not isinstance(example, Mapping):
-                raise TypeError(f"an example of {finding.anomaly}: expected an object, got {example!r}")
-            require_numbers(finding.anomaly, example.get("time"))
-        return finding
 
     @property
     def severity(self) -> Severity:
@@ -160,23 +149,3 @@ class Cause:
 
     def cuts_of(self, log: str) -> tuple[Cut, ...]:
         return tuple(cut for cut in self.cuts if cut.log == log or (not cut.log and self.logs == (log,)))
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Cause:
-        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
-        election = data["election"]
-        cause = cls(
-            **dict(data)
-            | {
-                name: tuple(data[name])
-                for name in ("logs", "circumstances", "faults", "unrecorded")
-                if name in data
-            }
-            | {
-                "cuts": tuple(Cut(**each) for each in data["cuts"]),
-                "election": election and Election(**election | {"isr": tuple(election["isr"])}),
-                "steps": tuple(Step(**each) for each in data["steps"]),
-            }
-        )
-        require_numbers("a cause", *(step.time for step in cause.steps), *(cut.time for cut in cause.cuts))
-        return cause

@@ -3,16 +3,8 @@ changes of leaders took to reach all brokers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
-
-
-def require_numbers(owner: str, *values: object) -> None:
-    """Raise TypeError, naming `owner`, for a value that is neither a number nor None."""
-    for value in values:
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-            raise TypeError(f"a time of {owner}: expected a number or null, got {value!r}")
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,23 +67,6 @@ class Availability:
     standstill: Standstill | None = None
     """None without an application, and for one that never let an input wait."""
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Availability:
-        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
-        logs = tuple(LogAvailability(**each) for each in data["logs"])
-        phases = tuple(PhaseAvailability(**each) for each in data["phases"])
-        for log in logs:
-            require_numbers(f"{log.topic}-{log.partition}", log.longest_wait, log.began, log.recovery)
-        for phase in phases:
-            require_numbers(
-                phase.phase, phase.latency_median, phase.latency_99, phase.latency_worst, phase.skipped
-            )
-        require_numbers("availability", data["worst_lag"])
-        standstill = None if data.get("standstill") is None else Standstill(**data["standstill"])
-        if standstill is not None:
-            require_numbers("standstill", standstill.lasted, standstill.began)
-        return cls(**{**data, "logs": logs, "phases": phases, "standstill": standstill})
-
 
 NOT_MEASURED = Availability()
 
@@ -114,16 +89,6 @@ class Staleness:
     median: float | None = None
     percentile_90: float | None = None
     longest: float | None = None
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Staleness:
-        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
-        found = cls(**data)
-        require_numbers(
-            "staleness", found.writes, found.reads, found.missed, found.unseen,
-            found.median, found.percentile_90, found.longest,
-        )  # fmt: skip
-        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,13 +113,3 @@ class Propagation:
     partition: int | None = None
     leader_epoch: int | None = None
     node: int | None = None
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Propagation:
-        """From the JSON object of a stored verdict. Raises TypeError for any other object."""
-        found = cls(**data)
-        require_numbers(
-            "propagation", found.changes, found.open, found.median, found.percentile_90, found.longest,
-            found.partition, found.leader_epoch, found.node,
-        )  # fmt: skip
-        return found

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, get_args
 
+import msgspec
+
 from analyzers.history.surroundings import Unit
 from analyzers.verdict.exercised import NOTHING, Exercised
 from analyzers.verdict.finding import Cause, Finding, rank
@@ -65,31 +67,22 @@ class Verdict:
 
     @classmethod
     def from_json(cls, text: str) -> Verdict:
-        """Raises ValueError, TypeError or KeyError for text that `to_json` did not write."""
+        """Keys that this version does not know are left out; those that an earlier version did not write have their
+        defaults. Raises ValueError or TypeError for text that `to_json` did not write."""
         data = json.loads(text)
         if not isinstance(data, dict):
             raise TypeError(f"expected an object, got {type(data).__name__}")
         if (found := data.get("format", FORMAT)) != FORMAT:
             raise ValueError(f"format {found!r}: this version reads format {FORMAT}")
-        return cls(
-            run=data["run"],
-            result=data["result"],
-            findings=tuple(Finding.from_data(each) for each in data["findings"]),
-            unknowns=tuple(data["unknowns"]),
-            exercised=Exercised.from_data(data["exercised"]),
-            availability=Availability.from_data(data["availability"]),
-            staleness=None if data.get("staleness") is None else Staleness.from_data(data["staleness"]),
-            propagation=None
-            if data.get("propagation") is None
-            else Propagation.from_data(data["propagation"]),
-            notes=tuple(data["notes"]),
-            not_exercised=tuple(data.get("not_exercised", ())),
-            clients={int(process): str(name) for process, name in data.get("clients", {}).items()},
-            causes=tuple(Cause.from_data(each) for each in data.get("causes", ())),
-            settings={str(name): str(value) for name, value in data.get("settings", {}).items()},
-            unit=data.get("unit", "s"),
-            began=data.get("began"),
-        )
+        try:
+            verdict = msgspec.convert(data, cls, str_keys=True)
+        except msgspec.ValidationError as error:
+            raise TypeError(str(error)) from error
+        for finding in verdict.findings:
+            for example in finding.examples:
+                if not isinstance(time := example.get("time"), int | float | None):
+                    raise TypeError(f"a time of {finding.anomaly}: expected a number or null, got {time!r}")
+        return verdict
 
     @property
     def deciding(self) -> Finding | None:

@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pytest_kafkacheck.claims.exercising import NotExercised
@@ -55,12 +54,7 @@ class JavaClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def open_producer(self, *topics: str, idempotence: bool = True, **config: object) -> None:

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 from kafka import ConsumerRebalanceListener
@@ -48,12 +47,7 @@ class Member:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.leave()
 
     @property

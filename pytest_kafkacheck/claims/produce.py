@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from kafka.protocol.producer import ProduceRequest
-from kafka.record.memory_records import MemoryRecordsBuilder
 
+from pytest_kafkacheck.cluster.kafka.one_record import NOBODY, Sender, produce_request
 from workloads.clients.connection import Address, ask
 
 NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS, OUT_OF_ORDER = 6, 7, 19, 45
@@ -29,18 +28,6 @@ def error_code(answer: Any) -> int:
     return int(answer.responses[0].partition_responses[0].error_code)
 
 
-class Sender(NamedTuple):
-    """An idempotent producer, and the sequence number of its record."""
-
-    id: int
-    epoch: int
-    sequence: int
-
-
-NOBODY = Sender(-1, -1, -1)
-"""A producer without idempotence."""
-
-
 def request(
     topic: str, value: str, *, acks: int, limit: float, compression: int = 0, sender: Sender = NOBODY
 ) -> ProduceRequest:
@@ -49,23 +36,6 @@ def request(
     limit        seconds for which the broker may wait for replicas.
     compression  0 for none, `GZIP`.
     """
-    batch = MemoryRecordsBuilder(
-        magic=2,
-        compression_type=compression,
-        batch_size=1 << 20,
-        producer_id=sender.id,
-        producer_epoch=sender.epoch,
-        base_sequence=sender.sequence,
-    )
-    batch.append(timestamp=int(time.time() * 1000), key=None, value=value.encode())
-    batch.close()
-    Topic = ProduceRequest.TopicProduceData
-    return ProduceRequest(
-        version=7,
-        transactional_id=None,
-        acks=acks,
-        timeout_ms=int(limit * 1000),
-        topic_data=[
-            Topic(name=topic, partition_data=[Topic.PartitionProduceData(index=0, records=batch.buffer())])
-        ],
+    return produce_request(
+        topic, 0, value.encode(), acks=acks, timeout=limit, sender=sender, compression=compression
     )

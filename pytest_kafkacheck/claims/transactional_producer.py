@@ -8,11 +8,11 @@ from kafka.protocol.producer import (
     InitProducerIdRequest,
     ProduceRequest,
 )
-from kafka.record.memory_records import MemoryRecordsBuilder
 
 from pytest_kafkacheck.claims.clusters import TRANSACTION_VERSION
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.produce import error_code
+from pytest_kafkacheck.cluster.kafka.one_record import Sender, produce_request
 from workloads.clients import coordination
 
 
@@ -48,29 +48,15 @@ class TransactionalProducer:
 
     def write(self, value: str, partition: int = 0) -> ProduceRequest:
         """The request, which `send` sends."""
-        batch = MemoryRecordsBuilder(
-            magic=2,
-            compression_type=0,
-            batch_size=1 << 14,
-            transactional=True,
-            producer_id=self.producer,
-            producer_epoch=self.epoch,
-            base_sequence=self.sequences.get(partition, 0),
-        )
-        batch.append(timestamp=0, key=None, value=value.encode())
-        batch.close()
-        Topic = ProduceRequest.TopicProduceData
-        return ProduceRequest(
+        return produce_request(
+            self.topic,
+            partition,
+            value.encode(),
+            timeout=1,
             version=12 if self.bumps_epochs else 7,
+            sender=Sender(self.producer, self.epoch, self.sequences.get(partition, 0)),
             transactional_id=self.id,
-            acks=-1,
-            timeout_ms=1000,
-            topic_data=[
-                Topic(
-                    name=self.topic,
-                    partition_data=[Topic.PartitionProduceData(index=partition, records=batch.buffer())],
-                )
-            ],
+            timestamp=0,
         )
 
     def add_partition(self, partition: int = 0) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
@@ -14,7 +16,7 @@ from analyzers.verdict.exercised import Exercised, FaultExercised
 from analyzers.verdict.finding import NOT_DETERMINED, Cause, Finding, Step
 from analyzers.verdict.measures import Availability, LogAvailability
 from analyzers.verdict.summary import one_line
-from analyzers.verdict.verdict import judge
+from analyzers.verdict.verdict import Verdict, judge
 from analyzers.verdict.wording import (
     TimeScale,
     client_name,
@@ -306,4 +308,5 @@ def test_a_stored_step_of_an_earlier_version_is_no_fault() -> None:
         "kind": "unknown", "logs": [], "findings": {}, "circumstances": [], "faults": [], "cuts": [],
         "election": None, "steps": [{"time": 1.0, "text": "something"}],
     }  # fmt: skip
-    assert Cause.from_data(data).steps == (Step(time=1.0, text="something"),)
+    stored = json.dumps({**json.loads(judge("r").to_json()), "causes": [data]})
+    assert Verdict.from_json(stored).causes[0].steps == (Step(time=1.0, text="something"),)

@@ -287,7 +287,7 @@ def test_the_text_shows_the_availability() -> None:
 def test_a_stored_staleness_without_numbers_is_refused() -> None:
     data = json.loads(AVAILABLE.to_json())
     data["staleness"]["median"] = "0.5"
-    with pytest.raises(TypeError, match="a time of staleness: expected a number"):
+    with pytest.raises(TypeError, match=r"got `str` - at `\$\.staleness\.median`"):
         Verdict.from_json(json.dumps(data))
     del data["staleness"]
     assert Verdict.from_json(json.dumps(data)).staleness is None, "an earlier version stored none"
@@ -297,7 +297,7 @@ def test_a_stored_propagation_without_numbers_is_refused() -> None:
     data = json.loads(judge("r", propagation=Propagation(changes=2, open=2)).to_json())
     assert Verdict.from_json(json.dumps(data)).propagation == Propagation(changes=2, open=2)
     data["propagation"]["longest"] = "0.5"
-    with pytest.raises(TypeError, match="a time of propagation: expected a number"):
+    with pytest.raises(TypeError, match=r"got `str` - at `\$\.propagation\.longest`"):
         Verdict.from_json(json.dumps(data))
     del data["propagation"]
     assert Verdict.from_json(json.dumps(data)).propagation is None, "an earlier version stored none"
@@ -346,7 +346,7 @@ def test_malformed_times_and_examples_are_refused() -> None:
         for step in path[:-1]:
             parent = parent[step]
         parent[path[-1]] = wrong
-        with pytest.raises(TypeError, match="expected"):
+        with pytest.raises(TypeError, match=r"[Ee]xpected"):
             Verdict.from_json(json.dumps(data))
 
 

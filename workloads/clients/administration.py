@@ -15,20 +15,15 @@ from kafka.protocol.admin import (
     CreateTopicsRequest,
     DeleteRecordsRequest,
     DeleteTopicsRequest,
-    DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
 )
-from kafka.protocol.metadata import MetadataRequest
 
 from workloads.clients.outcome import Type
 from workloads.clients.protocol import Log
-from workloads.clients.requests import Ask
+from workloads.clients.requests import TOPIC, Ask, metadata_request, settings_request
 
 TIMEOUT_MS = 3000
 """For which a broker waits for the controller."""
-
-TOPIC = 2
-"""Resource type of settings."""
 
 SET = 0
 """Operation of IncrementalAlterConfigs."""
@@ -124,40 +119,25 @@ def reassign(log: Log, replicas: Sequence[int]) -> Change:
 
 def describe(ask: Ask, names: Iterable[str]) -> dict[str, Described]:
     """Those of the topics that the broker knows, all in one view of the cluster. Raises OSError without an answer."""
-    request = MetadataRequest(
-        version=10,
-        topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in names],
-        allow_auto_topic_creation=False,
-        include_cluster_authorized_operations=False,
-        include_topic_authorized_operations=False,
-    )
     return {
         topic.name: Described(
             {each.partition_index: tuple(each.replica_nodes) for each in topic.partitions},
         )
-        for topic in ask(request).topics
+        for topic in ask(metadata_request(names)).topics
         if topic.error_code != UNKNOWN_TOPIC
     }
 
 
 def setting(ask: Ask, name: str, key: str) -> str | None:
     """A setting of a topic as the broker knows it; None if it describes none. Raises OSError without an answer."""
-    resource = DescribeConfigsRequest.DescribeConfigsResource(
-        resource_type=TOPIC, resource_name=name, configuration_keys=[key]
-    )
-    request = DescribeConfigsRequest(version=1, resources=[resource], include_synonyms=False)
-    (found,) = ask(request).results
+    (found,) = ask(settings_request(TOPIC, [name], [key])).results
     return next((str(each.value) for each in found.configs if each.name == key), None)
 
 
 def settings(ask: Ask, names: Iterable[str], keys: Sequence[str]) -> dict[str, dict[str, str]]:
     """By topic, these settings as the broker knows them, its defaults included; topics that it does not describe are
     left out. Raises OSError without an answer."""
-    Resource = DescribeConfigsRequest.DescribeConfigsResource
-    wanted = [
-        Resource(resource_type=TOPIC, resource_name=name, configuration_keys=list(keys)) for name in names
-    ]
-    answer = ask(DescribeConfigsRequest(version=1, resources=wanted, include_synonyms=False))
+    answer = ask(settings_request(TOPIC, names, keys))
     return {
         found.resource_name: {each.name: str(each.value) for each in found.configs}
         for found in answer.results

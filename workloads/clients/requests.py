@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from kafka.protocol.admin import DescribeQuorumRequest
+from kafka.protocol.admin import DescribeConfigsRequest, DescribeQuorumRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 from kafka.record.memory_records import MemoryRecords
@@ -62,14 +62,7 @@ class Quorum(NamedTuple):
 
 def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
     """The broker's own view, which may be outdated. topics: None for all."""
-    wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
-    request = MetadataRequest(
-        version=10,
-        topics=wanted,
-        allow_auto_topic_creation=False,
-        include_cluster_authorized_operations=False,
-        include_topic_authorized_operations=False,
-    )
+    request = metadata_request(topics)
     return {
         (topic.name, partition.partition_index): Leadership(
             partition.leader_id,
@@ -85,22 +78,40 @@ def metadata(ask: Ask, topics: Iterable[str] | None) -> dict[Log, Leadership]:
 
 def racks(ask: Ask) -> dict[int, str]:
     """The rack of each broker that has one and that this broker knows to be up."""
-    return {broker.node_id: broker.rack for broker in ask(_of_no_topic()).brokers if broker.rack}
+    return {
+        broker.node_id: broker.rack for broker in ask(metadata_request([], version=9)).brokers if broker.rack
+    }
 
 
 def controller(ask: Ask) -> int:
     """The controller that this broker names; -1 for none. In KRaft mode it names any broker."""
-    return int(ask(_of_no_topic()).controller_id)
+    return int(ask(metadata_request([], version=9)).controller_id)
 
 
-def _of_no_topic() -> MetadataRequest:
+def metadata_request(topics: Iterable[str] | None, *, version: int = 10) -> MetadataRequest:
+    """Of topics by name; None for all. It creates none."""
+    Topic = MetadataRequest.MetadataRequestTopic
     return MetadataRequest(
-        version=9,
-        topics=[],
+        version=version,
+        topics=None if topics is None else [Topic(name=name) for name in topics],
         allow_auto_topic_creation=False,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=False,
     )
+
+
+TOPIC, BROKER = 2, 4
+"""Resource types of settings."""
+
+
+def settings_request(
+    kind: int, resources: Iterable[str], settings: Sequence[str] | None = None
+) -> DescribeConfigsRequest:
+    """Of the settings of topics or brokers, by name. settings: None for all."""
+    Resource = DescribeConfigsRequest.DescribeConfigsResource
+    keys = None if settings is None else list(settings)
+    wanted = [Resource(resource_type=kind, resource_name=name, configuration_keys=keys) for name in resources]
+    return DescribeConfigsRequest(version=1, resources=wanted, include_synonyms=False)
 
 
 def offsets(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import kafka.errors
-from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from pytest_kafkacheck.audit.keys import KINDS, SHARED
@@ -144,9 +143,6 @@ def _read_zookeeper(cluster: Cluster, send: AskNode) -> None:
     )
 
 
-TOPIC, BROKER = 2, 4
-"""Kinds of resources."""
-
 SOURCES = {
     1: "topic",
     2: "broker, dynamic",
@@ -183,7 +179,7 @@ def describe_topics(
     for start in range(0, len(topics), BATCH):
         batch = topics[start : start + BATCH]
         try:
-            answer = any_of(nodes, send, _request(TOPIC, batch, names))
+            answer = any_of(nodes, send, requests.settings_request(requests.TOPIC, batch, names))
         except OSError as error:
             tried = f"DescribeConfigs of {len(batch)} topics"
             problems.append(no_answer(error, tried=tried, missing=missing))
@@ -201,24 +197,12 @@ def describe_broker(node: int, send: AskNode, names: Sequence[str]) -> tuple[Des
     """Those settings of a broker, as it reports them itself."""
     tried, missing = f"DescribeConfigs of broker {node}", f"{', '.join(names)} are not known"
     try:
-        (answer,) = send(node, _request(BROKER, [str(node)], names)).results
+        (answer,) = send(node, requests.settings_request(requests.BROKER, [str(node)], names)).results
     except OSError as error:
         return {}, [no_answer(error, tried=tried, missing=missing)]
     if answer.error_code:
         return {}, [refusal(answer.error_code, "DescribeConfigs", tried=tried, missing=missing)]
     return _settings(answer), []
-
-
-def _request(kind: int, resources: Sequence[str], names: Sequence[str]) -> Any:
-    Resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
-        version=1,
-        resources=[
-            Resource(resource_type=kind, resource_name=name, configuration_keys=list(names))
-            for name in resources
-        ],
-        include_synonyms=False,
-    )
 
 
 def _settings(result: Any) -> Described:

@@ -10,7 +10,6 @@ from typing import Any
 
 from kafka.protocol.admin import ListGroupsRequest
 from kafka.protocol.consumer import OffsetFetchRequest
-from kafka.protocol.metadata import MetadataRequest
 
 from pytest_kafkacheck.audit.live.brokers import (
     FILE,
@@ -25,6 +24,7 @@ from pytest_kafkacheck.audit.live.brokers import (
 )
 from pytest_kafkacheck.audit.report import Problem
 from pytest_kafkacheck.errors import UsageError
+from workloads.clients.requests import metadata_request
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 FLUSH_MESSAGES, FLUSH_MS = "flush.messages", "flush.ms"
@@ -62,11 +62,7 @@ def read_topics(cluster: Cluster, send: AskNode, pattern: str) -> tuple[list[Rea
 
     Raises UsageError that names topics where none matches, OSError when no broker answers.
     """
-    request = MetadataRequest(
-        version=9, topics=None, allow_auto_topic_creation=False,
-        include_cluster_authorized_operations=False, include_topic_authorized_operations=False,
-    )  # fmt: skip
-    answer = any_of(cluster.nodes, send, request)
+    answer = any_of(cluster.nodes, send, metadata_request(None, version=9))
     problems = [
         refusal(
             each.error_code,

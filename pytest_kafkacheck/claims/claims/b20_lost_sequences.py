@@ -14,8 +14,9 @@ from pytest_kafkacheck.claims.claim import Answer, Claim
 from pytest_kafkacheck.claims.clusters import BOTH_MODES
 from pytest_kafkacheck.claims.context import ScenarioContext
 from pytest_kafkacheck.claims.exercising import exercised
-from pytest_kafkacheck.claims.produce import NOT_LEADER, OUT_OF_ORDER, Sender, error_code, request
+from pytest_kafkacheck.claims.produce import NOT_LEADER, OUT_OF_ORDER, error_code, request
 from pytest_kafkacheck.claims.steps import another_leader, killed, leader_alone_in_sync
+from pytest_kafkacheck.cluster.kafka.one_record import Sender
 
 EACH = 10
 """Writes of the producer that all replicas have, and that the leader has alone."""

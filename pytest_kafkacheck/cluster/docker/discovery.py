@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
+from kafka.protocol.admin import DescribeClusterRequest
 
 from pytest_kafkacheck.cluster.docker.containers import Container, names_of, published_ports
 from pytest_kafkacheck.cluster.docker.engine import reach
@@ -43,8 +43,6 @@ from pytest_kafkacheck.errors import UsageError
 from workloads.clients import requests
 from workloads.clients.connection import Address, ask
 from workloads.clients.security import Security
-
-BROKER = 4
 
 WRONG_NODE = 42
 """Error code of a broker that is asked for the settings of another one."""
@@ -402,9 +400,5 @@ def _brokers(address: Address) -> tuple[str, dict[int, Address]]:
 
 def _describe(address: Address, node: int) -> tuple[int, dict[str, str]]:
     """The error code of a request for the broker's settings, and those that have a value."""
-    resource = DescribeConfigsRequest.DescribeConfigsResource(
-        resource_type=BROKER, resource_name=str(node), configuration_keys=None
-    )
-    request = DescribeConfigsRequest(version=1, resources=[resource], include_synonyms=False)
-    (answer,) = ask(address, request, timeout=TIMEOUT).results
+    (answer,) = ask(address, requests.settings_request(requests.BROKER, [str(node)]), timeout=TIMEOUT).results
     return answer.error_code, {each.name: each.value for each in answer.configs if each.value is not None}

@@ -11,12 +11,11 @@ import time
 from collections.abc import Mapping
 
 from kafka.errors import for_code
-from kafka.protocol.producer import ProduceRequest
-from kafka.record.memory_records import MemoryRecordsBuilder
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from nemesis.cluster import Ahead
 from pytest_kafkacheck.cluster.kafka import topics
+from pytest_kafkacheck.cluster.kafka.one_record import produce_request
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
 from workloads.clients.connection import Address, Connection
 
@@ -58,19 +57,7 @@ def ahead(brokers: Mapping[int, Address], node: int) -> Ahead:
 
 
 def _append(address: Address, topic: str) -> Ahead:
-    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
-    batch.append(timestamp=int(time.time() * 1000), key=None, value=b"what time is it?")
-    batch.close()
-    Topic = ProduceRequest.TopicProduceData
-    request = ProduceRequest(
-        version=7,
-        transactional_id=None,
-        acks=1,
-        timeout_ms=int(TIMEOUT * 1000),
-        topic_data=[
-            Topic(name=topic, partition_data=[Topic.PartitionProduceData(index=0, records=batch.buffer())])
-        ],
-    )
+    request = produce_request(topic, 0, b"what time is it?", acks=1, timeout=TIMEOUT)
     with Connection(address, timeout=TIMEOUT) as connection:
         asked, moment = time.time(), time.monotonic()
         (answer,) = connection.ask(request).responses[0].partition_responses

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kafka.errors import KafkaError, for_code
-from kafka.protocol.consumer import FetchRequest
 from kafka.record.memory_records import MemoryRecords
 
 from workloads.clients.connection import Address, Connection
 from workloads.clients.protocol import Log
-from workloads.clients.requests import CLIENT
+from workloads.clients.requests import fetch
 
 
 class Divergence(NamedTuple):
@@ -129,8 +128,8 @@ BYTES = 8 << 20
 TIMEOUT = 10.0
 """Seconds for one answer."""
 
-WAIT = 500
-"""Milliseconds that a broker waits for records: the high watermark of a follower comes a moment later."""
+WAIT = 0.5
+"""Seconds for which a broker waits for records: the high watermark of a follower comes a moment later."""
 
 PATIENCE = 5.0
 """Seconds for a replica to have a record below the high watermark of its leader."""
@@ -145,7 +144,7 @@ def copy_replica(address: Address, log: Log, folder: Path, *, begin: int, end: i
     at, deadline = begin, time.monotonic() + PATIENCE
     with Connection(address, timeout=TIMEOUT) as connection, copy.open("wb") as target:
         while at < end and time.monotonic() < deadline:
-            (answer,) = connection.ask(_request(log, at)).responses[0].partitions
+            answer = fetch(connection.ask, {log: at}, most_bytes=BYTES, wait=WAIT)[log]
             if answer.error_code:
                 raise for_code(answer.error_code)(f"fetch of {log[0]}-{log[1]} from {at} at {address}")
             # A response may end in the middle of a batch.
@@ -153,31 +152,6 @@ def copy_replica(address: Address, log: Log, folder: Path, *, begin: int, end: i
                 target.write(batch.data)
                 at, deadline = batch.last + 1, time.monotonic() + PATIENCE
     return copy
-
-
-def _request(log: Log, at: int) -> FetchRequest:
-    Topic = FetchRequest.FetchTopic
-    partition = Topic.FetchPartition(
-        partition=log[1],
-        current_leader_epoch=-1,
-        fetch_offset=at,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=BYTES,
-    )
-    return FetchRequest(
-        version=11,
-        replica_id=CLIENT,
-        max_wait_ms=WAIT,
-        min_bytes=1,
-        max_bytes=BYTES,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
-        forgotten_topics_data=[],
-        rack_id="",
-        topics=[Topic(topic=log[0], partitions=[partition])],
-    )
 
 
 HEAD = struct.Struct(">qiib")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
+from kafka.protocol.admin import DescribeClusterRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from pytest_kafkacheck.cluster.kafka.metadata_views import TIMEOUT
@@ -135,9 +135,6 @@ def _text(number: Number) -> str:
 SETTINGS_TIMEOUT = 5.0
 """Seconds for the answer of one broker."""
 
-BROKER = 4
-"""Resource type of DescribeConfigs."""
-
 
 def check_follower_reads(brokers: Mapping[int, Address]) -> None:
     """Raises UsageError that names what the brokers lack, InfrastructureError when one of them does not answer."""
@@ -161,11 +158,7 @@ def check_follower_reads(brokers: Mapping[int, Address]) -> None:
 
 def _selector(node: int, address: Address) -> str:
     """The broker's class that chooses replicas; empty if none is set."""
-    Resource = DescribeConfigsRequest.DescribeConfigsResource
-    resource = Resource(resource_type=BROKER, resource_name=str(node), configuration_keys=[SELECTOR])
-    request = DescribeConfigsRequest(
-        version=1, resources=[resource], include_synonyms=False, include_documentation=False
-    )
+    request = requests.settings_request(requests.BROKER, [str(node)], [SELECTOR])
     (result,) = ask(address, request, timeout=SETTINGS_TIMEOUT).results
     if result.error_code:
         raise OSError(f"broker {node} did not describe its settings: {result.error_message}")

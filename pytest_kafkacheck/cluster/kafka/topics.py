@@ -13,11 +13,11 @@ from typing import Any, Literal
 from uuid import UUID
 
 import kafka.errors
-from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest, DescribeConfigsRequest
-from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
 
 from pytest_kafkacheck.cluster.kafka.metadata_views import LIMIT, REFUSED, TIMEOUT, ask_any
 from pytest_kafkacheck.errors import InfrastructureError, UsageError
+from workloads.clients import requests
 from workloads.clients.connection import Address, ask
 
 ALREADY_EXISTS, UNKNOWN_TOPIC = 36, 3
@@ -71,9 +71,6 @@ WITH_TOPIC_ID = 10
 """The version of Metadata since which the response has topic ids; brokers have it from Kafka 2.8 on."""
 
 WITHOUT_TOPIC_ID = 8
-
-TOPIC = 2
-"""Resource type of DescribeConfigs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,13 +171,7 @@ def _described(address: Address, topic: str) -> Any:
     """The topic in one broker's metadata; None without an answer."""
     # A broker closes the connection on a version that it does not know.
     for version in (WITH_TOPIC_ID, WITHOUT_TOPIC_ID):
-        request = MetadataRequest(
-            version=version,
-            topics=[MetadataRequest.MetadataRequestTopic(name=topic)],
-            allow_auto_topic_creation=False,
-            include_cluster_authorized_operations=False,
-            include_topic_authorized_operations=False,
-        )
+        request = requests.metadata_request([topic], version=version)
         try:
             (found,) = ask(address, request, timeout=TIMEOUT).topics
         except ConnectionResetError:
@@ -198,12 +189,7 @@ def _id(found: Any) -> str | None:
 
 
 def _config(brokers: Mapping[int, Address], topic: str) -> Mapping[str, str]:
-    Resource = DescribeConfigsRequest.DescribeConfigsResource
-    request = DescribeConfigsRequest(
-        version=1,
-        resources=[Resource(resource_type=TOPIC, resource_name=topic, configuration_keys=None)],
-        include_synonyms=False,
-    )
+    request = requests.settings_request(requests.TOPIC, [topic])
     for address in brokers.values():
         try:
             (found,) = ask(address, request, timeout=TIMEOUT).results

@@ -13,9 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from kafka.errors import KafkaError, for_code
-from kafka.protocol.consumer import FetchRequest
-from kafka.protocol.producer import ProduceRequest
-from kafka.record.memory_records import MemoryRecordsBuilder
 from tenacity import (
     RetryError,
     Retrying,
@@ -26,9 +23,11 @@ from tenacity import (
 )
 
 from pytest_kafkacheck.cluster.kafka import metadata_views, topics
+from pytest_kafkacheck.cluster.kafka.one_record import produce_request
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import InfrastructureError
 from workloads.clients.connection import Address, Connection, Ensemble
+from workloads.clients.requests import fetch
 
 
 class RunningCluster(Protocol):
@@ -180,47 +179,15 @@ def _prove(partition: int, address: Address, dead: Callable[[], str | None]) -> 
 
 def write_record(connection: Connection, topic: str, partition: int) -> None:
     """With acks=all. Raises KafkaError and OSError, within `TIMEOUT` on the broker's side."""
-    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1 << 14)
-    batch.append(timestamp=int(time.time() * 1000), key=None, value=b"ready")
-    batch.close()
-    Topic = ProduceRequest.TopicProduceData
-    data = Topic.PartitionProduceData(index=partition, records=batch.buffer())
-    request = ProduceRequest(
-        version=7,
-        transactional_id=None,
-        acks=-1,
-        timeout_ms=int(TIMEOUT * 1000),
-        topic_data=[Topic(name=topic, partition_data=[data])],
-    )
+    request = produce_request(topic, partition, b"ready", timeout=TIMEOUT)
     (answer,) = connection.ask(request).responses[0].partition_responses
     if answer.error_code:
         raise for_code(answer.error_code)(f"produce to {topic}-{partition}")
 
 
 def _read(connection: Connection, partition: int) -> bool:
-    Topic = FetchRequest.FetchTopic
-    wanted = Topic.FetchPartition(
-        partition=partition,
-        current_leader_epoch=-1,
-        fetch_offset=0,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=1 << 20,
-    )
-    request = FetchRequest(
-        version=11,
-        replica_id=-1,
-        max_wait_ms=500,
-        min_bytes=1,
-        max_bytes=1 << 20,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
-        topics=[Topic(topic=TOPIC, partitions=[wanted])],
-        forgotten_topics_data=[],
-        rack_id="",
-    )
-    (answer,) = connection.ask(request).responses[0].partitions
+    log = TOPIC, partition
+    answer = fetch(connection.ask, {log: 0}, most_bytes=1 << 20, wait=0.5)[log]
     if answer.error_code:
         raise for_code(answer.error_code)(f"fetch from {TOPIC}-{partition}")
     return b"ready" in bytes(answer.records or b"")
