@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from analyzers.verdict.promises import PROMISES
+from tests.support.worker_context import rows_on_disk, worker_context
 from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords
 from workloads.conformance import check_workload
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.rewind import Rewind
 from workloads.roles import rewinder as role
@@ -141,11 +140,7 @@ def context(
     tmp_path: Path, consumer: FakeConsumer, leaders: FakeLeaders, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[WorkerContext]:
     options = {"interval": 0, "span": 8, "by_time": 0, "auto_offset_reset": "earliest"}
-    order = {
-        "role": "rewinder", "process": 4, "session": None, "run": "r", "home": str(tmp_path), "brokers": {},
-        "library": "kafka-python", "topics": {"t": 1}, "options": options,
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(tmp_path, "rewinder", options, topics={"t": 1})
     monkeypatch.setattr(context, "consumer", lambda start: consumer)  # noqa: ARG005
     monkeypatch.setattr(context, "leaders", lambda: leaders)
     yield context
@@ -164,11 +159,7 @@ def rewinder(context: WorkerContext, consumer: FakeConsumer) -> Rewinder:
 
 def operations(context: WorkerContext) -> list[dict[str, Any]]:
     context.flush()
-    found = [
-        row
-        for path in segments(context.home / "history", "operations")
-        for row in read(path, OPERATIONS).to_pylist()
-    ]
+    found = rows_on_disk(context.home)
     return [row | {"value": json.loads(row["value"]) if row["value"] else None} for row in found]
 
 
