@@ -79,7 +79,7 @@ def explanations(
     history = load(spark, directories)
     try:
         logs = by_incarnation(history, cuts(topic_changes(history, directories)))
-        known = _stored(stored, anomaly, number)
+        known = stored_result(stored, anomaly, number)
         began = stored.began if stored is not None and known is not None else None
         for found in [known] if known is not None else _find(logs, anomaly, number, bounds):
             yield explain(logs, found, number, around=around, began=began)
@@ -87,7 +87,7 @@ def explanations(
         release(spark, history)
 
 
-def _stored(verdict: Verdict | None, anomaly: str | None, number: int) -> CheckResult | None:
+def stored_result(verdict: Verdict | None, anomaly: str | None, number: int) -> CheckResult | None:
     """The finding of a stored verdict, if the occurrence is among its examples; a cycle has to be searched again."""
     if verdict is None or verdict.began is None or anomaly in (None, *CYCLES):
         return None

@@ -36,7 +36,7 @@ def applications(history: History, extents: Mapping[str, Sequence[Extent]]) -> d
         _by_run(confined.sql(_nearest(tables, select, firsts)).collect())
         for tables, select in ((_PIPELINES, _FED), ("", _MADE), ("", _SEEN))
     )
-    return {run: _application(inputs[run], outputs[run], observed[run]) for run in firsts}
+    return {run: application_of(inputs[run], outputs[run], observed[run]) for run in firsts}
 
 
 def _nearest(tables: str, select: str, firsts: Mapping[str, int]) -> str:
@@ -59,7 +59,7 @@ def _by_run(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _application(inputs: Sequence[Row], outputs: Sequence[Row], observed: Sequence[Row]) -> Application:
+def application_of(inputs: Sequence[Row], outputs: Sequence[Row], observed: Sequence[Row]) -> Application:
     made: dict[int, dict[tuple[int, int], Output]] = defaultdict(dict)
     sinks = {row.sink for row in inputs}
     for row in outputs:

@@ -89,7 +89,7 @@ def judge_batch(
     known = {case.home: case.surroundings for case in cases}
     verdicts: dict[Location, dict[str, Verdict]] = {}
     with without_py4j_log():
-        for group in _without_shared_runs(runs):
+        for group in without_shared_runs(runs):
             by_run = {run: bounds[home] for home in group if home in bounds for run in runs[home]}
             of_group = {home: runs[home] for home in group}
             verdicts |= judge_isolated(
@@ -120,7 +120,7 @@ def _unjudged(case: Case, problem: str) -> Judged:
     return Judged(home=case.home, verdicts={name: verdict}, problem=problem)
 
 
-def _without_shared_runs(runs: Mapping[Location, frozenset[str]]) -> Iterator[list[Location]]:
+def without_shared_runs(runs: Mapping[Location, frozenset[str]]) -> Iterator[list[Location]]:
     """The directories in groups of at most `MOST_RUNS`. Two directories with the same run id, such as a copy, are
     never in one group: judged together, each row would count twice."""
     rest = list(runs)

@@ -431,7 +431,7 @@ PROMISES: Mapping[str, Promise] = {
 }
 """By name, in the order of documents and verdicts."""
 
-_BY_PROMISE: Mapping[str, tuple[str, ...]] = {
+BY_PROMISE: Mapping[str, tuple[str, ...]] = {
     # Every run reads its logs to their ends at last: what is acknowledged before that can be missing, or be twice.
     "acks-after-faults": (
         "lost-write", "duplicate", "offset-reuse", "monotonic-writes", "nonmonotonic-send", "int-nonmonotonic-send",
@@ -484,6 +484,6 @@ _BY_PROMISE: Mapping[str, tuple[str, ...]] = {
 """By promise: the anomalies that a run cannot show without it."""
 
 EXERCISED_BY: Mapping[str, str] = {
-    anomaly: promise for promise, anomalies in _BY_PROMISE.items() for anomaly in anomalies
+    anomaly: promise for promise, anomalies in BY_PROMISE.items() for anomaly in anomalies
 }
 """By anomaly."""

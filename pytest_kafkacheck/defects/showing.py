@@ -95,7 +95,7 @@ def directed(harness: Harness, defect: Defect, *, tries: int = TRIES, report: Sa
 
 def _once(harness: Harness, defect: Defect, release: str) -> _Try:
     if defect.claim:
-        shown = run_once(harness, _scenario(defect, release))
+        shown = run_once(harness, scenario_of(defect, release))
         outcomes: dict[str, Outcome] = {"refuted": "found", "confirmed": "nothing"}
         return _Try(outcomes.get(shown.outcome, "unknown"), shown.seen)
     assert defect.schedule is not None
@@ -117,7 +117,7 @@ def anomalies_in(run: Run, defect: Defect) -> list[str]:
     return [name for name, severity in severities.items() if severity == "invalid" or name in notes]
 
 
-def _scenario(defect: Defect, release: str) -> Scenario:
+def scenario_of(defect: Defect, release: str) -> Scenario:
     """Of its claim, on the cluster or with the client of that release."""
     cases = [each for each in all_scenarios() if each.claim.id == defect.claim]
     if defect.of == "java":

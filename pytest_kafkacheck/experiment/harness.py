@@ -114,7 +114,8 @@ class Harness:
             without_engine=engine == "processes",
         )
         self._pool = ClusterPool(self._source, keep=keep)
-        self._spark = Spark(master=master, conf=spark_conf, plain=plain_spark)
+        self.spark = Spark(master=master, conf=spark_conf, plain=plain_spark)
+        """Judges all runs."""
         self._possible: set[str] = set()
         """Faults that this host is known to be capable of."""
         self._stop = threading.Event()
@@ -135,7 +136,7 @@ class Harness:
             if self._late is not None and (headline := self._late.headline()) is not None:
                 self._say(f"verdict on what was recorded until the interrupt: {headline}")
             self._late = None
-            self._spark.stop(at_once=at_once)
+            self.spark.stop(at_once=at_once)
             self._engine.close()
 
     @property
@@ -206,7 +207,7 @@ class Harness:
         run = secrets.token_hex(4)
         home = RunDirectory.create(self._directory, name=name or experiment.name or "run", run=run)
         home.write_experiment(experiment)
-        self._spark.start(expected=expected_records(experiment))
+        self.spark.start(expected=expected_records(experiment))
         try:
             with self.cluster(spec, logs=home.logs, alone=bool(experiment.faults)) as cluster:
                 own_faults.require_none(cluster)
@@ -247,27 +248,27 @@ class Harness:
     def judge(self, home: Path, *, only: Sequence[str] = ()) -> Run:
         """Judge the history in a run's folder, finished or interrupted, and write verdict.json. only: as in `run`."""
         rules = RunDirectory(home).read_judging_rules()
-        self._spark.start()
+        self.spark.start()
         stored = StoredRun(home=home, rules=rules)
         kept = f"What was recorded is kept; for a verdict on it: kafkacheck analyze {home}"
         with full_disk_said(home, then=kept):
             if only:
-                outcome = judge_until_found(self._spark, stored, only, examples=EXAMPLES)
+                outcome = judge_until_found(self.spark, stored, only, examples=EXAMPLES)
             else:
-                (outcome,) = judge_all(self._spark, [stored], examples=EXAMPLES)
+                (outcome,) = judge_all(self.spark, [stored], examples=EXAMPLES)
         return Run(home, outcome.verdicts[0])
 
     def judge_runs(self, homes: Sequence[Path]) -> list[Run]:
         """Judge the histories of several runs at once, in one job of Spark, and write their verdicts."""
-        self._spark.start()
+        self.spark.start()
         runs = [StoredRun(home=home, rules=RunDirectory(home).read_judging_rules()) for home in homes]
-        outcomes = judge_all(self._spark, runs, examples=EXAMPLES)
+        outcomes = judge_all(self.spark, runs, examples=EXAMPLES)
         return [Run(home, outcome.verdicts[0]) for home, outcome in zip(homes, outcomes, strict=True)]
 
     def judge_lines(self, lines: ImportedLines) -> Verdict:
         """Judge a history that was imported into the folder of a run."""
-        self._spark.start()
-        (outcome,) = judge_all(self._spark, [StoredRun(home=lines.home, lines=lines)], examples=EXAMPLES)
+        self.spark.start()
+        (outcome,) = judge_all(self.spark, [StoredRun(home=lines.home, lines=lines)], examples=EXAMPLES)
         return outcome.verdicts[0]
 
     def cluster(
@@ -300,7 +301,7 @@ class Harness:
             return nullcontext()
         return LiveJudge(
             home,
-            self._spark,
+            self.spark,
             say=self._say,
             allowed=experiment.workload.allowed,
             keeps_records=keeps_records(experiment),

@@ -53,7 +53,7 @@ def missing_capabilities(client: Any, capabilities: Iterable[str]) -> dict[str, 
         found["limits"] = _try_limits(client.api)
     if tried := wanted - {"disks", "throttle", "limits"}:
         try:
-            found |= _try_in_container(client.api, tried)
+            found |= try_in_container(client.api, tried)
         except (DockerException, OSError) as error:
             found |= dict.fromkeys(tried, f"a container with the necessary rights does not run: {error}")
     return found
@@ -105,7 +105,7 @@ def _try_limits(api: Any) -> str | None:
     return None
 
 
-def _try_in_container(api: Any, wanted: set[str]) -> dict[str, str | None]:
+def try_in_container(api: Any, wanted: set[str]) -> dict[str, str | None]:
     rights = ["NET_ADMIN", *(["SYS_PTRACE", "DAC_OVERRIDE"] if "clock" in wanted else [])]
     container = api.create_container(
         image=agent_image(),

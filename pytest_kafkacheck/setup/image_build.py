@@ -103,11 +103,11 @@ def ensure_images(client: Any, version: str, say: Say) -> None:
 def ensure_image(client: Any, version: str, say: Say) -> None:
     """Pull or build the broker image of a version and the base image. Raises InfrastructureError."""
     if not is_present(client, image_for(version, client)):
-        if _pulled(client, official_image(version), say):
+        if pulled(client, official_image(version), say):
             say(f"image {official_image(version)}: pulled")
         else:
             _ensure_base(client, say)
-            _build_broker(client, version, say)
+            build_broker(client, version, say)
     else:
         say(f"image {image_for(version, client)}: present")
     _ensure_base(client, say)
@@ -141,7 +141,7 @@ def _numbers(version: str) -> list[int]:
 def _ensure_base(client: Any, say: Say) -> None:
     if is_present(client, agent_image()):
         return
-    if _pulled(client, f"debian:{SUITE}-slim", say):
+    if pulled(client, f"debian:{SUITE}-slim", say):
         say(f"building {agent_image()} on debian:{SUITE}-slim")
         with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
             shutil.copy(compose_dir() / "image" / "agent.Dockerfile", Path(folder) / "Dockerfile")
@@ -160,7 +160,7 @@ def build_from_debian(client: Any, image: str, packages: Sequence[str], say: Say
     with tempfile.TemporaryDirectory(prefix="kafkacheck-") as folder:
         root = Path(folder) / "root"
         included = f"--include={','.join(packages)}"
-        debian.run(["debootstrap", "--variant=minbase", included, SUITE, str(root), *_mirror()])
+        debian.run(["debootstrap", "--variant=minbase", included, SUITE, str(root), *mirror()])
         # Streamed, because the file system has half a gigabyte.
         with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
             assert tar.stdout is not None
@@ -172,7 +172,7 @@ def build_from_debian(client: Any, image: str, packages: Sequence[str], say: Say
         raise InfrastructureError(f"The engine accepted the file system, but has no image {image!r}.")
 
 
-def _build_broker(client: Any, version: str, say: Say) -> None:
+def build_broker(client: Any, version: str, say: Say) -> None:
     say(f"building {local_image(version)} from Maven artifacts")
     if shutil.which("mvn") is None:
         debian.install(["maven"], why="no registry answers, so Kafka's jars are fetched by Maven", say=say)
@@ -212,7 +212,7 @@ def _build(client: Any, folder: str, tag: str, **arguments: str) -> None:
         raise InfrastructureError(f"The engine could not build {tag}: {error}") from error
 
 
-def _pulled(client: Any, image: str, say: Say) -> bool:
+def pulled(client: Any, image: str, say: Say) -> bool:
     """Whether the image is present or could be pulled.
 
     An unreachable registry is no error: the image is built then.
@@ -227,7 +227,7 @@ def _pulled(client: Any, image: str, say: Say) -> bool:
     return True
 
 
-def _mirror() -> list[str]:
+def mirror() -> list[str]:
     """The Debian mirror of this machine as an argument for debootstrap; empty for debootstrap's default."""
     sites = _debian_sites()
     if not sites:

@@ -45,7 +45,7 @@ def ensure_java_client(release: str, say: Say, *, source: Path | None = None) ->
     elif source is not None:
         _install(release, lambda folder: _copy(release, source, folder))
         say(f"Java client {release}: copied from {source}")
-    elif _from_image(release):
+    elif is_copied_from_image(release):
         say(f"Java client {release}: taken from the broker image")
     else:
         say(f"Java client {release}: getting it by Maven")
@@ -60,7 +60,7 @@ def provide(libraries: Iterable[str]) -> None:
     """Get the releases of kafka-clients that these names of libraries mean, as far as the broker images of this
     machine have them. What is missing then, a client says when it starts."""
     for name in libraries:
-        if is_java(name) and not is_installed(release := release_in(name)) and _from_image(release):
+        if is_java(name) and not is_installed(release := release_in(name)) and is_copied_from_image(release):
             _ensure_archive(release)
 
 
@@ -101,7 +101,7 @@ def _copy(release: str, source: Path, folder: Path) -> None:
         shutil.copy(file, folder)
 
 
-def _from_image(release: str) -> bool:
+def is_copied_from_image(release: str) -> bool:
     """Whether a broker image of this machine has it."""
     try:
         with closing(connect()) as client:

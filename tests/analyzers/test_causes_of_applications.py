@@ -13,7 +13,7 @@ from analyzers.causes.application import habit
 from analyzers.causes.derive import derive
 from analyzers.causes.evidence import Extent, RunEvidence
 from analyzers.history.fault_events import fault_events
-from analyzers.judge.applications import _application
+from analyzers.judge.applications import application_of
 from analyzers.verdict.finding import Cause
 from tests.spark.conftest import Story
 from tests.support.stories import failing_applications as failing
@@ -65,7 +65,7 @@ def evidence(s: Any, *findings: Finding) -> RunEvidence:
         changes={},
         events=fault_events(nemesis, CLIENTS),
         clients=CLIENTS,
-        application=_application(inputs, outputs, observed),
+        application=application_of(inputs, outputs, observed),
     )
 
 

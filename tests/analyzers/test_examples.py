@@ -9,7 +9,7 @@ import pytest
 
 from analyzers.catalogue.anomaly import Anomaly, Evidence, Listing, Moment, Span
 from analyzers.catalogue.registry import CATALOGUE
-from analyzers.explain.explain import _stored
+from analyzers.explain.explain import stored_result
 from analyzers.judge.examples import computed_example, example_json
 from analyzers.verdict.finding import Finding
 from analyzers.verdict.verdict import judge
@@ -59,14 +59,14 @@ def test_only_an_occurrence_among_the_examples_is_taken_from_the_verdict() -> No
         "offset": 3,
         "value": 5,
     }
-    found = _stored(lost(example), "lost-write", 1)
+    found = stored_result(lost(example), "lost-write", 1)
     assert found is not None
     assert (found.run, found.anomaly, found.count) == ("r", "lost-write", 7)
     assert found.examples[0]["time"] == BEGAN + 1_500_000_000
-    assert _stored(lost(example), "lost-write", 2) is None
-    assert _stored(lost(example), "duplicate", 1) is None
-    assert _stored(lost(example), None, 1) is None
-    assert _stored(lost(example, began=None), "lost-write", 1) is None
-    assert _stored(lost({"topic": "t"}), "lost-write", 1) is None, "of another version"
-    assert _stored(lost(example | {"time": "soon"}), "lost-write", 1) is None
-    assert _stored(None, "lost-write", 1) is None
+    assert stored_result(lost(example), "lost-write", 2) is None
+    assert stored_result(lost(example), "duplicate", 1) is None
+    assert stored_result(lost(example), None, 1) is None
+    assert stored_result(lost(example, began=None), "lost-write", 1) is None
+    assert stored_result(lost({"topic": "t"}), "lost-write", 1) is None, "of another version"
+    assert stored_result(lost(example | {"time": "soon"}), "lost-write", 1) is None
+    assert stored_result(None, "lost-write", 1) is None

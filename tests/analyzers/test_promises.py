@@ -21,7 +21,7 @@ from analyzers.verdict.exercised import (
     WorkAtFault,
 )
 from analyzers.verdict.promises import (
-    _BY_PROMISE,
+    BY_PROMISE,
     EXERCISED_BY,
     PROMISES,
     not_exercised,
@@ -397,7 +397,7 @@ about a check."""
 
 
 def test_every_check_is_exercised_by_one_promise() -> None:
-    named = [name for names in _BY_PROMISE.values() for name in names]
+    named = [name for names in BY_PROMISE.values() for name in names]
     assert sorted(named) == sorted(ANOMALIES), "each anomaly of the catalogue, once"
     assert PROMISES.keys() - WITHOUT_CHECKS == {*EXERCISED_BY.values()}
 

@@ -41,10 +41,10 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def prepare(java: Path) -> Path:
-    folder = quick_start._folder(java)
+    folder = quick_start.folder_of(java)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ARCHIVE).touch()
-    start = {"command": ["java", "-cp", "jars/*"], "jars": quick_start._jars()}
+    start = {"command": ["java", "-cp", "jars/*"], "jars": quick_start.digest_of_jars()}
     (folder / START).write_text(json.dumps(start))
     return folder
 
@@ -81,7 +81,7 @@ def test_spark_that_was_installed_again_has_another_archive(
 )
 def test_an_incomplete_quick_start_is_not_used(java: Path, text: str) -> None:
     folder = prepare(java)
-    (folder / START).write_text(text.replace("JARS", quick_start._jars()))
+    (folder / START).write_text(text.replace("JARS", quick_start.digest_of_jars()))
     assert find_quick_start(java) is None
     prepare(java)
     (folder / ARCHIVE).unlink()
@@ -142,7 +142,7 @@ def test_what_a_killed_setup_left_running_keeps_the_lock(
         assert make_quick_start(java, program="no_such_module") is None
     finally:
         os.kill(left, signal.SIGKILL)
-    with (quick_start._folder(java) / "lock").open("w") as lock:
+    with (quick_start.folder_of(java) / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
     with pytest.raises(RuntimeError, match="no_such_module"):
         make_quick_start(java, program="no_such_module")

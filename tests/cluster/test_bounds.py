@@ -30,7 +30,7 @@ def test_an_outage_is_measured_against_the_bounds(tmp_path: Path) -> None:
         (log,) = run.verdict.availability.logs
         assert log.recovery
         stricter = replace(experiment.bounds, recovery=log.recovery / 2)
-        (strict,) = analyze(harness._spark.session(), [run.path], bounds=stricter).values()
+        (strict,) = analyze(harness.spark.session(), [run.path], bounds=stricter).values()
     assert Experiment.read(run.path / "experiment.json").bounds == experiment.bounds
     assert {finding.anomaly for finding in run.verdict.findings} == {"unavailable"}
     assert again.verdict == run.verdict

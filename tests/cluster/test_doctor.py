@@ -75,7 +75,7 @@ def test_what_is_missing_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch)
     def refused(*_: Any) -> Any:
         raise DockerException("operation not permitted")
 
-    monkeypatch.setattr(capabilities, "_try_in_container", refused)
+    monkeypatch.setattr(capabilities, "try_in_container", refused)
     assert states()[NETWORK] == "missing"
 
 

@@ -29,7 +29,7 @@ def verdicts(harness: Harness, tmp_path_factory: pytest.TempPathFactory) -> dict
         recorded = Recorded(run.path)
         plant(recorded)
         homes.append(recorded.write(folder / anomaly, anomaly))
-    return analyze(harness._spark.session(), homes)
+    return analyze(harness.spark.session(), homes)
 
 
 def _topic_events(operations: list[dict[str, Any]]) -> list[str]:

@@ -42,5 +42,5 @@ def test_a_run_is_judged_the_same(harness: Harness, tmp_path: Path, name: str) -
     workload = WORKLOADS[name](**needed(name))
     run = harness.run(Experiment(workload=workload, cluster=CLUSTER, duration=4, cooldown=0.5))
     again = through_lines(run.path, tmp_path / "again")
-    of_run, imported = (analyze(harness._spark.session(), [home]).popitem()[1] for home in (run.path, again))
+    of_run, imported = (analyze(harness.spark.session(), [home]).popitem()[1] for home in (run.path, again))
     assert comparable(imported) == comparable(of_run)

@@ -15,7 +15,7 @@ from pytest_kafkacheck.setup import debian, java_clients
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(java_clients, "_ensure_archive", lambda _: None)
+    monkeypatch.setattr(java_clients, "find_java", lambda: None)
     return tmp_path / "cache" / "kafkacheck" / "java-clients"
 
 
@@ -65,7 +65,7 @@ def test_a_release_that_maven_does_not_find_is_one_sentence(
     def fail(*_: Any, **__: Any) -> None:
         raise InfrastructureError("Maven's output, a page of it")
 
-    monkeypatch.setattr(java_clients, "_from_image", lambda _: False)
+    monkeypatch.setattr(java_clients, "is_copied_from_image", lambda _: False)
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/mvn")
     monkeypatch.setattr(debian, "run", fail)
     with pytest.raises(

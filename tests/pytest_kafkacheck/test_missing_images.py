@@ -43,8 +43,8 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str
         client.present.add(local_image(version))
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(image_build, "_pulled", lambda *_: False)
-    monkeypatch.setattr(image_build, "_build_broker", build)
+    monkeypatch.setattr(image_build, "pulled", lambda *_: False)
+    monkeypatch.setattr(image_build, "build_broker", build)
     monkeypatch.setattr(image_build, "ensure_class_archives", lambda *_: None)
     return built
 

@@ -67,5 +67,5 @@ def test_a_pod_is_removed_after_the_containers_in_its_network() -> None:
         there.remove(name)
 
     part = reaper.Part("container", "pod", {}, 0.0)
-    reaper._remove_parts(SimpleNamespace(remove_container=remove_container), [part])
+    reaper.remove_parts(SimpleNamespace(remove_container=remove_container), [part])
     assert there == []

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -133,7 +134,7 @@ def test_archives_are_made_while_the_next_image_is_built(monkeypatch: pytest.Mon
         if version == "two":
             second_begun.set()
 
-    def archive(version: str, _: object) -> None:
+    def archive(_: object, version: str, *__: object) -> None:
         assert second_begun.wait(10)
         archived.append(version)
         if version == "two":
@@ -143,7 +144,9 @@ def test_archives_are_made_while_the_next_image_is_built(monkeypatch: pytest.Mon
     monkeypatch.setattr(everything, "ensure_quick_start", lambda *_: None)
     monkeypatch.setattr(everything, "ensure_engine", lambda _: None)
     monkeypatch.setattr(everything, "ensure_image", build)
-    monkeypatch.setattr(everything, "_ensure_class_archives", archive)
+    monkeypatch.setattr(everything, "connect", lambda: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(everything, "image_for", lambda version, _: version)
+    monkeypatch.setattr(everything, "ensure_class_archives", archive)
     with pytest.raises(InfrastructureError, match="no space left"):
         everything.ensure_all(print, versions=["one", "two"])
     assert sorted(archived) == ["one", "two"]
@@ -159,7 +162,7 @@ def test_the_mirror_is_found_on_a_machine_that_has_never_fetched_lists(
         f'if [ "$1" = update ]; then touch {lists}; elif [ -e {lists} ]; then echo "http://mirror/debian Debian"; fi',
     )
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert image_build._mirror() == ["http://mirror/debian"]
+    assert image_build.mirror() == ["http://mirror/debian"]
 
 
 def test_the_log_of_an_engine_is_where_nobody_can_put_a_link_before_it(

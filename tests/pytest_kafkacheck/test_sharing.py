@@ -79,7 +79,7 @@ def test_where_memory_is_short_idle_clusters_of_the_session_make_room(
     ours, another = SharedSession(tmp_path, "s", 1), SharedSession(tmp_path, "t", 1)
     engine.runs = [ours.run_of(A), ours.run_of(B), another.run_of(B)]
     with source.turn(B, alone=False) if is_used else nullcontext():
-        source._make_room(A)
+        source.make_room(A)
     assert engine.removed == ([ours.run_of(B)] if is_removed else [])
 
 

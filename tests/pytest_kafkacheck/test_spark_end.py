@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from concurrent.futures import Future
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +13,12 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark import SparkConf
 
+from analyzers.judge import warm_up as warm_ups
+from analyzers.spark import session
 from analyzers.spark.internals import jvm as jvms
 from analyzers.spark.internals import quick_start
 from pytest_kafkacheck.spark import Spark
+from workloads import java_runtime
 
 
 @pytest.fixture
@@ -27,26 +31,52 @@ def jvm(monkeypatch: pytest.MonkeyPatch) -> Any:
     process.wait()
 
 
-def test_a_spark_that_warms_up_is_killed(jvm: Any) -> None:
+@pytest.fixture
+def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """A step in the background that lasts until the test is over: `begun` is set when it begins."""
+    begun, over = threading.Event(), threading.Event()
+
+    def wait(*_: Any, **__: Any) -> None:
+        begun.set()
+        over.wait(60)
+
+    wait.begun = begun  # type: ignore[attr-defined]
+    monkeypatch.setattr(java_runtime, "find_java", lambda: Path("java"))
+    monkeypatch.setattr(session, "spark_session", lambda **_: SimpleNamespace())
+    before = set(threading.enumerate())
+    yield wait
+    over.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(30)
+
+
+def test_a_spark_that_warms_up_is_killed(jvm: Any, hang: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_ups, "warm_up", hang)
     spark = Spark()
-    spark._opened = Future()
-    spark._opened.set_result(SimpleNamespace())  # and `_ready` stays open
+    spark.start()
+    assert hang.begun.wait(30)
     spark.stop(at_once=True)
     assert jvm.poll() is not None
 
 
-def test_nothing_waits_for_a_spark_that_starts(jvm: Any) -> None:
-    spark = Spark()
-    spark._opened = Future()
+def test_nothing_waits_for_a_spark_that_starts(jvm: Any, hang: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "spark_session", hang)
+    spark = Spark(warmed=False)
+    spark.start()
+    assert hang.begun.wait(30)
     spark.stop(at_once=True)
     assert jvm.poll() is not None
     assert jvm.pid in jvms._killed, "the thread that waits for its connection starts no other one"
 
 
-def test_a_spark_of_others_is_stopped_as_usual(jvm: Any) -> None:
+def test_a_spark_of_others_is_stopped_as_usual(jvm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: Any) -> None:
+        raise OSError("no answer")
+
+    monkeypatch.setattr(java_runtime, "find_java", lambda: Path("java"))
+    monkeypatch.setattr(session, "spark_session", fail)
     spark = Spark(master="spark://host:7077")
-    spark._opened = Future()
-    spark._opened.set_exception(OSError("no answer"))
+    spark.start()
     spark.stop(at_once=True)
     assert jvm.poll() is None
 

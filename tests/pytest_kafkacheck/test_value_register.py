@@ -36,7 +36,9 @@ class Topics:
         self.reads = 0
         self.register = ValueRegister("c1", cache=folder)
         monkeypatch.setattr(
-            former_values, "_now", lambda _, keys: {key: self.now[key] for key in keys if key in self.now}
+            former_values,
+            "present_values",
+            lambda _, keys: {key: self.now[key] for key in keys if key in self.now},
         )
 
     def change(self, **wanted: Value) -> None:

@@ -158,7 +158,7 @@ def plans_are_given_back() -> Iterator[None]:
     yield
     taken = any(plans._taken.locked() for plans in kept_plans._of_sessions.values())
     assert not taken, "a history that this test loaded still has the kept plans: call release"
-    failed = [each.name for each in (KEPT_PLANS, CLASS_LOADER, HADOOP_DEFAULTS) if each._has_failed]
+    failed = [each.name for each in (KEPT_PLANS, CLASS_LOADER, HADOOP_DEFAULTS) if each.has_failed]
     assert not failed, "verdicts of this test took the plain way, see the log"
 
 

@@ -220,6 +220,10 @@ class Session:
         return self.spark
 
 
+def judging() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "kafkacheck-live"]
+
+
 def lines(home: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (home / "live.jsonl").read_text().splitlines()]
 
@@ -227,7 +231,8 @@ def lines(home: Path) -> list[dict[str, Any]]:
 def test_a_finding_is_reported_once_in_the_next_round(spark: Any, tmp_path: Path) -> None:
     """While processes go on writing, each round sees the sealed segments and reports only new anomalies."""
     clock, messages = ManualClock(), []
-    judge = LiveJudge(tmp_path, Session(spark), say=messages.append, allowed=["duplicate"])
+    session = Session(spark)
+    judge = LiveJudge(tmp_path, session, say=messages.append, allowed=["duplicate"])
     writer = sealing_writer(tmp_path, clock)
     second = 1_000_000_000
     writer.append(**poll(0, 0, 50, at=second))
@@ -243,9 +248,9 @@ def test_a_finding_is_reported_once_in_the_next_round(spark: Any, tmp_path: Path
     assert len(messages) == 1
     assert messages[0].startswith("live: inconsistent-offsets or offset-reuse: 1 offset that held")
     assert not (tmp_path / "verdict.json").exists()
-    calls = judge._spark.calls
+    calls = session.calls
     judge.round()
-    assert judge._spark.calls == calls, "no new segment, no query"
+    assert session.calls == calls, "no new segment, no query"
     writer.append(**poll(3, 5, 50, at=4 * second, assignment=3))
     seal(writer, clock)
     judge.round()
@@ -286,13 +291,13 @@ def test_the_thread_reports_and_ends(spark: Any, tmp_path: Path) -> None:
         messages.append(line)
         has_reported.set()
 
-    with LiveJudge(tmp_path, Session(spark), say=say, every=0.05) as judge:
+    with LiveJudge(tmp_path, Session(spark), say=say, every=0.05):
         writer = sealing_writer(tmp_path, clock)
         writer.append(**poll(0, 3, 50))
         writer.append(**poll(1, 2, 51))
         seal(writer, clock)
         assert has_reported.wait(120)
-    assert not judge._thread.is_alive()
+    assert judging() == []
     assert "live: nonmonotonic-poll: 1 " in messages[0]
 
 
@@ -303,13 +308,13 @@ def test_a_failing_judge_is_reported_once_and_keeps_running(tmp_path: Path) -> N
 
     clock, pause = ManualClock(), threading.Event()
     messages: list[str] = []
-    with LiveJudge(tmp_path, Broken(), say=messages.append, every=0.01) as judge:
+    with LiveJudge(tmp_path, Broken(), say=messages.append, every=0.01):
         for number in range(3):
             writer = sealing_writer(tmp_path, clock, process=number)
             writer.append(**poll(0, 0, 1, process=number))
             seal(writer, clock)
             pause.wait(0.2)
-        assert judge._thread.is_alive()
+        assert len(judging()) == 1
     assert len(messages) == 1
     assert "no Java" in messages[0]
 
@@ -331,7 +336,7 @@ def test_an_interrupt_does_not_wait_for_a_round(tmp_path: Path) -> None:
         seal(writer, clock)
         assert has_begun.wait(30)
         raise KeyboardInterrupt
-    assert judge._thread.is_alive()
+    (thread,) = judging()
     may_end.set()
-    judge._thread.join(30)
-    assert not judge._thread.is_alive()
+    thread.join(30)
+    assert judging() == []

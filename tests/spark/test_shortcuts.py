@@ -46,7 +46,7 @@ CHECKS = [LOST_WRITE, DUPLICATE]
 def as_when_the_process_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """No shortcut has failed, and no plan is kept."""
     for each in SHORTCUTS:
-        monkeypatch.setattr(each, "_has_failed", False)
+        monkeypatch.setattr(each, "has_failed", False)
     monkeypatch.setattr(kept_plans, "_of_sessions", WeakKeyDictionary())
     monkeypatch.setattr(loading, "HANDED_OVER", 0)
 

@@ -22,12 +22,11 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataRequest
 
 from analyzers.verdict.promises import PROMISES
+from tests.support.worker_context import rows_on_disk, worker_context
 from workloads.admin import Admin
 from workloads.clients import administration
 from workloads.clients.connection import Address
 from workloads.conformance import check_workload
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.roles import administrator as role
 from workloads.roles.administrator import Administrator
 from workloads.roles.context import WorkerContext
@@ -166,24 +165,16 @@ def context(tmp_path: Path) -> Iterator[WorkerContext]:
         "owns_main": False,
         "deleted_share": 0,
     }
-    order = {
-        "role": "administrator", "process": 4, "session": None, "run": "r", "home": str(tmp_path),
-        "brokers": {"1": Address("localhost", 9).to_json()}, "library": "kafka-python", "topics": {"t": 2},
-        "options": options,
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(
+        tmp_path, "administrator", options, topics={"t": 2}, brokers=[Address("localhost", 9)]
+    )
     yield context
     context.close()
 
 
 def operations(context: WorkerContext) -> list[dict[str, Any]]:
     context.flush()
-    found = [
-        row
-        for path in segments(context.home / "history", "operations")
-        for row in read(path, OPERATIONS).to_pylist()
-    ]
-    return [row | {"value": json.loads(row["value"])} for row in found]
+    return [row | {"value": json.loads(row["value"])} for row in rows_on_disk(context.home)]
 
 
 def test_changes_are_recorded_and_the_broker_reports_them(context: WorkerContext, broker: Broker) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from analyzers.catalogue.registry import ANOMALIES
 from analyzers.verdict.promises import PROMISES
+from tests.support.worker_context import worker_context
 from tests.workloads.test_transactions import OPTIONS, FakeProducer, rows
 from workloads.bank import Bank
 from workloads.clients.protocol import Log
@@ -82,11 +83,9 @@ def test_it_comes_back_from_json_and_is_made_smaller(values: dict[str, Any]) -> 
 
 @pytest.fixture
 def context(tmp_path: Path) -> WorkerContext:
-    order = {
-        "role": "transactor", "process": 4, "session": None, "run": "r1", "home": str(tmp_path), "brokers": {},
-        "topics": {"t": 2, "u": 1}, "options": OPTIONS | {"transfers": 3}, "library": "kafka-python",
-    }  # fmt: skip
-    return WorkerContext(order, report=lambda _: None)
+    return worker_context(
+        tmp_path, "transactor", OPTIONS | {"transfers": 3}, topics={"t": 2, "u": 1}, run="r1"
+    )
 
 
 def test_each_transfer_is_a_debit_and_a_credit_of_another_account(context: WorkerContext) -> None:

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 import pytest
 
 from tests.support import fake_client
 from tests.support.fake_client import FLAWS
 from workloads.clients.command import process as processes
 from workloads.clients.command.library import CommandLibrary, introduce
+from workloads.clients.command.member import CommandMember
 from workloads.clients.command.messages import Error, Move, Poll, Position, Refusal
-from workloads.clients.command.process import ClientFailure
+from workloads.clients.command.process import ClientFailure, ClientProcess
 from workloads.clients.connection import Address
 from workloads.clients.outcome import NOT_WRITTEN, REFUSED
 from workloads.clients.protocol import OUTSIDE, Completion, Ending, MemberEvent
@@ -44,6 +46,14 @@ def make(tmp_path: Path, request: pytest.FixtureRequest) -> Make:
         return library
 
     return made
+
+
+def processes_of_clients() -> list[int]:
+    """Process ids of the clients that run."""
+    running = psutil.Process().children()
+    return [
+        each.pid for each in running if each.status() != psutil.STATUS_ZOMBIE and PROGRAM in each.cmdline()
+    ]
 
 
 def producer(library: CommandLibrary, **settings: Any) -> Any:
@@ -136,16 +146,21 @@ def test_without_completions_the_sends_of_a_closed_producer_are_unknown(make: Ma
 def test_a_process_serves_one_client_after_another(make: Make) -> None:
     library = make()
     wrote(library, 3)
-    (first,) = library._idle
+    (first,) = processes_of_clients()
     reader = consumer(library)
-    assert library._idle == []
     assert [(each.offset, each.payload, each.leader_epoch) for each in reader.poll(0.1)] == [
         (0, b"0", 0), (1, b"1", 0), (2, b"2", 0),
     ]  # fmt: skip
+    other = consumer(library)
+    assert len(processes_of_clients()) == 2, "the first one is in use"
     reader.close()
-    assert library._idle == [first]
+    other.close()
+    consumer(library)
+    consumer(library)
+    assert len(processes_of_clients()) == 2
+    assert first in processes_of_clients()
     library.close()
-    assert first._process.poll() is not None
+    assert processes_of_clients() == []
 
 
 def test_a_reader_goes_where_it_is_sent_and_passes_markers(make: Make) -> None:
@@ -254,7 +269,7 @@ def test_brokers_that_do_not_answer_are_an_os_error_and_wrong_settings_a_failure
 
 def test_the_processs_end_ends_the_client(make: Make) -> None:
     one = producer(make())
-    pid = one._process.pid
+    (pid,) = processes_of_clients()
     os.kill(pid, 9)
     with pytest.raises(ClientFailure, match="ended by itself with signal 9"):
         send_until_it_fails(one)
@@ -353,36 +368,66 @@ def test_settings_that_follow_from_the_workload_are_ours() -> None:
         library.check_member({"commits_in_poll": "auto"})
 
 
-def test_times_of_events_count_only_if_they_are_of_our_clock(make: Make) -> None:
+class Stating:
+    """A client process whose next answer states an event. answered: before and after it, in ns."""
+
+    def __init__(self) -> None:
+        self.moves: list[Move] = []
+        self.answered = 0, 0
+
+    def call(self, *_: Any, **__: Any) -> Poll:
+        began = time.monotonic_ns()
+        time.sleep(0.001)
+        self.answered = began, time.monotonic_ns()
+        return Poll(records=[], positions=[], events=self.moves)
+
+
+def test_times_of_events_count_only_if_they_are_of_our_clock() -> None:
     """Otherwise a partition is given up when the request begins: two owners at a time are then never invented."""
-    one = member(make())
-    one.poll(0.1)
-    one.events()
-    began, now = one._opened + 10, one._opened + 20
+    before = time.monotonic_ns()
+    for has_clock in (True, False):
+        client: Any = Stating()
+        one = CommandMember(
+            lambda client=client: client, lambda _: None, config={}, topics=(TOPIC,), has_clock=has_clock
+        )
+        one.poll(0)
+        opened = time.monotonic_ns()
 
-    def at(event: str, stated: int | None) -> int:
-        move = Move(*LOG, event, None, None, stated)
-        return int(one._event(move, began, now).at)
+        def at(event: str, stated: int | None, one: CommandMember = one, client: Any = client) -> int:
+            client.moves = [Move(*LOG, event, None, None, stated)]
+            one.poll(0)
+            (stated_event,) = one.events()
+            return stated_event.at
 
-    assert at("revoked", one._opened + 5) == one._opened + 5, "within an earlier request that failed"
-    assert (at("revoked", None), at("assigned", None)) == (began, now)
-    assert (at("revoked", now + 1), at("assigned", 3)) == (began, now)
-    one._has_clock = False
-    assert (at("revoked", began + 1), at("lost", began + 1), at("assigned", began + 1)) == (began, began, now)
+        def is_of_the_request(at: int, since: int, client: Any = client) -> bool:
+            return since <= at <= client.answered[0]
+
+        def is_of_the_answer(at: int, client: Any = client) -> bool:
+            return bool(client.answered[1] <= at <= time.monotonic_ns())
+
+        for event in ("revoked", "lost"):
+            for stated in (None, 2 * opened, 3, before) if has_clock else (None, opened):
+                since = time.monotonic_ns()
+                assert is_of_the_request(at(event, stated), since)
+        for stated in (None, 2 * opened, 3, before) if has_clock else (None, opened):
+            assert is_of_the_answer(at("assigned", stated))
+        if has_clock:
+            assert at("revoked", opened) == opened, "within an earlier request that failed"
+            assert at("assigned", opened) == opened
 
 
 def test_a_poll_that_fails_for_good_makes_another_client(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = consumer(make())
-    process, call = reader._process, reader._process.call
+    call = ClientProcess.call
     calls: list[str] = []
 
-    def refusing(do: str, *form: Any, **fields: Any) -> Any:
+    def refusing(process: ClientProcess, do: str, *form: Any, **fields: Any) -> Any:
         calls.append(do)
         if do == "poll" and len(calls) == 1:
             raise Refusal(Error("GROUP_AUTHORIZATION_FAILED"))
-        return call(do, *form, **fields)
+        return call(process, do, *form, **fields)
 
-    monkeypatch.setattr(process, "call", refusing)
+    monkeypatch.setattr(ClientProcess, "call", refusing)
     assert not reader.poll(0.1)
     assert calls == ["poll", "close", "open", "only"]
     assert (reader.assignment, len(reader.poll(0.1))) == (4, 0)
@@ -400,6 +445,7 @@ def test_a_position_of_a_member_is_where_its_library_goes_on(
         answer = Poll(
             records=[], positions=[Position(*LOG, offset)], member=one.id, generation=one.generation
         )
-        monkeypatch.setattr(one._process, "call", lambda *_, answer=answer, **__: answer)
-        one.poll(0.1)
+        with monkeypatch.context() as patch:
+            patch.setattr(ClientProcess, "call", lambda *_, answer=answer, **__: answer)
+            one.poll(0.1)
         assert one.positions == {LOG: offset, OTHER: 0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,8 +99,7 @@ def test_a_client_belongs_to_its_worker(start: Any) -> None:
     worker.resume()
     acks = worker.counts["acks"]
     wait_until(lambda: worker.counts["acks"] > acks)
-    worker._signal(signal.SIGKILL)
-    worker.wait(10)
+    worker.kill_by_fault()
     wait_until(lambda: not group_states(worker.pid), 10)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.worker_context import worker_context
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Log
 from workloads.compacted import Compacted
@@ -86,11 +87,7 @@ def test_a_writer_records_what_it_sends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: float | None
 ) -> None:
     (spec, *_) = Compacted(writers=1, keys=5, rate=rate, partitions=2).workers()
-    order = {
-        "role": "writer", "process": 4, "session": None, "run": "r1", "home": str(tmp_path), "brokers": {},
-        "topics": {"t": 2}, "options": spec.options, "library": "kafka-python",
-    }  # fmt: skip
-    context = WorkerContext(order, report=lambda _: None)
+    context = worker_context(tmp_path, "writer", spec.options, topics={"t": 2}, run="r1")
     context.go.set()
     producer = Acknowledging(context, 300)
     monkeypatch.setattr(context, "producer", lambda **_: producer)

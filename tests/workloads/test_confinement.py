@@ -340,7 +340,7 @@ def test_a_group_of_a_process_that_was_killed_is_removed_by_the_next(confine: Co
 def test_a_host_without_control_groups_is_named_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
-    monkeypatch.setattr(control_group, "_hierarchies", lambda: iter(()))
+    monkeypatch.setattr(control_group, "hierarchies", lambda: iter(()))
     said = f"no hierarchy of control groups for {wanted} is mounted"
     assert why_not(wanted) == said
     with pytest.raises(Unavailable, match=re.escape(said)):
@@ -362,7 +362,7 @@ def test_a_hierarchy_of_version_2_without_the_controller(
 ) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(control_group, "_hierarchies", lambda: iter([(2, tmp_path, frozenset(), Path())]))
+    monkeypatch.setattr(control_group, "hierarchies", lambda: iter([(2, tmp_path, frozenset(), Path())]))
     with pytest.raises(Unavailable, match=said):
         ControlGroup("test", "app-0", ["cpu"])
 
@@ -382,9 +382,7 @@ def test_files_of_version_2_are_those_of_the_kernel(monkeypatch: pytest.MonkeyPa
         "memory.max": "max\n",
     }.items():
         (folder / file).write_text(text)
-    monkeypatch.setattr(
-        control_group, "_hierarchies", lambda: iter([(2, tmp_path, frozenset(), Path("own"))])
-    )
+    monkeypatch.setattr(control_group, "hierarchies", lambda: iter([(2, tmp_path, frozenset(), Path("own"))]))
     group = ControlGroup("test", "app-0", ["cpu", "memory"])
     assert group.folders == (folder,)
     assert (tmp_path / "cgroup.subtree_control").read_text() == "+memory"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import confluent_kafka
 import pytest
+from confluent_kafka import KafkaError, TopicPartition
 
 from tests.support.mock_cluster import MockCluster, mock_cluster
 from workloads.clients.confluent import member as members
 from workloads.clients.confluent.member import ConfluentMember, configuration, generation_of
-from workloads.clients.protocol import CommitReport, Ending, MemberEvent, Polled
+from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled
 
 LOG = ("t", 0)
 FAST = {"session_timeout": 6, "heartbeat_interval": 0.5, "max_poll_interval": 10}
@@ -29,6 +32,41 @@ def cluster() -> Iterator[MockCluster]:
             producer.produce("t", str(number).encode(), partition=0)
         assert producer.flush(10) == 0
         yield cluster
+
+
+class Observed(confluent_kafka.Consumer):
+    """The library's consumer: its callbacks, for calls at a moment of the test's choice, and its commits in them."""
+
+    last: Observed
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        self.on_commit: Callable[..., None] = config.get("on_commit", lambda *_: None)
+        self.committed_in_callbacks: list[list[tuple[str, int, int]]] = []
+        Observed.last = self
+
+    def subscribe(self, topics: list[str], **callbacks: Callable[..., None]) -> None:
+        self.on_assign, self.on_revoke, self.on_lost = (
+            callbacks[name] for name in ("on_assign", "on_revoke", "on_lost")
+        )
+        super().subscribe(topics, **callbacks)
+
+    def commit(self, **options: Any) -> Any:
+        if options["asynchronous"]:
+            self.committed_in_callbacks.append(
+                [(each.topic, each.partition, each.offset) for each in options["offsets"]]
+            )
+        return super().commit(**options)
+
+
+@pytest.fixture(autouse=True)
+def observed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "Library", Observed)
+
+
+def revoke(*logs: Log) -> None:
+    """As the library does within a poll that takes these partitions away."""
+    Observed.last.on_revoke(Observed.last, [TopicPartition(*log) for log in logs])
 
 
 def member(cluster: MockCluster, **settings: Any) -> ConfluentMember:
@@ -58,14 +96,14 @@ def test_a_membership_is_that_of_the_records_polled_last(cluster: MockCluster) -
     before = one.generation
     assert generation_of(one.membership) == before
     # As when the rebalance runs within a poll that returns records.
-    one._change("revoked", confluent_kafka.TopicPartition(*LOG), before)
+    library = Observed.last
+    revoke(LOG)
     other = member(cluster)
     deadline = time.monotonic() + 15
-    while not any(change.event == "assigned" for change in one._changes):
+    while generation_of(library.consumer_group_metadata()) == before or not library.assignment():
         assert time.monotonic() < deadline
-        one._library.poll(0.1)
+        library.poll(0.1)
         other.poll(0.1)
-    assert generation_of(one._library.consumer_group_metadata()) != before
     assert generation_of(one.membership) == before
     one.close()
     assert "assigned" in {each.event for each in one.events()}, "it closes with changes left"
@@ -78,7 +116,7 @@ def test_a_partition_that_was_lost_within_a_poll_has_no_position_to_commit(clust
     poll_until(one, lambda polled, _: len(polled) == 10)
     assert one.positions[LOG] == 10
     # As when the callback runs within a poll that returns records.
-    one._change("lost", confluent_kafka.TopicPartition(*LOG), one.generation)
+    Observed.last.on_lost(Observed.last, [TopicPartition(*LOG)])
     assert LOG not in one.positions
     one.close()
 
@@ -211,18 +249,25 @@ def test_an_automatic_commit_after_a_rebalance_has_no_generation(cluster: MockCl
     one = member(cluster, commits_in_poll="auto", commit_interval=60)
     poll_until(one, lambda polled, _: len(polled) == 10)
     one.allow_commits()
-    allowed = time.monotonic_ns()
-    assert one.generation is not None
-    one._generation = one.generation + 1
-    assert one._commits is not None
-    one._committed(None, [confluent_kafka.TopicPartition(*LOG, 10), confluent_kafka.TopicPartition("t", 1)])
+    allowed, generation = time.monotonic_ns(), one.generation
+    assert generation is not None
+    after: Any = SimpleNamespace(
+        consumer_group_metadata=lambda: b"CGMDv2:" + struct.pack("=i", generation + 1),
+        committed=lambda partitions, timeout: [TopicPartition("t", 1, 0)],  # noqa: ARG005 - as the library's
+        assign=lambda _: None,
+    )
+    library = Observed.last
+    library.on_assign(after, [TopicPartition("t", 1)])
+    one.poll(0)
+    assert one.generation == generation + 1
+    library.on_commit(None, [TopicPartition(*LOG, 10), TopicPartition("t", 1)])
     (report,) = one.commit_reports()
     assert (report.positions, report.generation) == ({LOG: 10}, None)
     assert report.invoked <= allowed
-    one._committed(confluent_kafka.KafkaError(27), [confluent_kafka.TopicPartition(*LOG, 10)])
+    library.on_commit(KafkaError(27), [TopicPartition(*LOG, 10)])
     (report,) = one.commit_reports()
     assert report.ending == Ending("info", "REBALANCE_IN_PROGRESS")
-    one._committed(confluent_kafka.KafkaError(confluent_kafka.KafkaError._NO_OFFSET), [])
+    library.on_commit(KafkaError(KafkaError._NO_OFFSET), [])
     assert one.commit_reports() == []
     one.close()
 
@@ -240,8 +285,8 @@ def test_a_member_commits_within_the_rebalance_that_takes_a_partition_away(
         one.allow_commits()
         assert one.commit_reports() == [], "no rebalance"
     begun = time.monotonic_ns()
-    one._revoked(one._library, [confluent_kafka.TopicPartition(*LOG)])
-    one._revoked(one._library, [confluent_kafka.TopicPartition(*LOG)])
+    revoke(LOG)
+    revoke(LOG)
     (report,) = reports_of(one, lambda reports: len(reports) == 1)
     assert (report.positions, report.ending.type) == ({LOG: 10}, "ok"), "once"
     assert report.generation == generation
@@ -253,20 +298,21 @@ def test_a_member_commits_within_the_rebalance_that_takes_a_partition_away(
 
 def test_a_commit_within_a_rebalance_covers_what_was_allowed_and_not_committed(cluster: MockCluster) -> None:
     one = member(cluster, commits_in_poll="revoked")
+    library = Observed.last
     poll_until(one, lambda polled, _: len(polled) == 10)
-    partition = confluent_kafka.TopicPartition(*LOG)
-    one._revoked(one._library, [partition])
-    assert one._commits is not None
-    assert one._commits._sent == {}, "nothing is on disk"
-    one._changes.clear()
+    revoke(LOG)
+    assert library.committed_in_callbacks == [], "nothing is on disk"
+    library.on_assign(library, [TopicPartition(*LOG)])
+    poll_until(one, lambda polled, _: len(polled) == 10)
     one.allow_commits()
     assert one.commit({LOG: 10}, 5) == Ending("ok")
-    one._committed(None, [confluent_kafka.TopicPartition(*LOG, 10)])
+    library.on_commit(None, [TopicPartition(*LOG, 10)])
     assert one.commit_reports() == [], "the caller has its answer"
-    one._revoked(one._library, [partition])
-    assert one._commits._sent == {}, "it is committed already"
+    revoke(LOG)
+    assert library.committed_in_callbacks == [], "it is committed already"
     one.allow_commits()
-    assert LOG not in one._commits._allowed, "it is revoked, although its records were just polled"
+    revoke(LOG)
+    assert library.committed_in_callbacks == [], "it is revoked, although its records were just polled"
     one.close()
 
 
@@ -274,17 +320,17 @@ def test_a_silent_coordinator_does_not_hold_a_rebalance(
     cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A synchronous commit held it for more than 80 s."""
-    monkeypatch.setattr(members, "CLOSE_LIMIT", 60)  # It leaves no thread to later tests.
+    monkeypatch.setattr(members, "CLOSE_LIMIT", 0.5)
     one = member(cluster, commits_in_poll="revoked")
     poll_until(one, lambda polled, _: len(polled) == 10)
     one.allow_commits()
     for broker in (1, 2, 3):
         cluster.delay(broker, 60_000)
     begun = time.monotonic()
-    one._revoked(one._library, [confluent_kafka.TopicPartition(*LOG)])
+    revoke(LOG)
     assert time.monotonic() - begun < 20
-    assert one._commits is not None
-    one._commits.close()
+    before = set(threading.enumerate())
+    one.close()
     (report,) = one.commit_reports()
     assert (report.positions, report.ending, report.completed) == (
         {LOG: 10},
@@ -293,7 +339,9 @@ def test_a_silent_coordinator_does_not_hold_a_rebalance(
     )
     for broker in (1, 2, 3):
         cluster.delay(broker, 0)
-    one.close()
+    for closing in set(threading.enumerate()) - before:
+        closing.join(60)
+        assert not closing.is_alive(), "it leaves no thread to later tests"
     assert one.commit_reports() == []
 
 
@@ -310,14 +358,12 @@ def test_commits_in_polls_are_wanted_beforehand(cluster: MockCluster) -> None:
 def test_a_commit_that_the_library_refuses_does_not_leave_the_rebalance(cluster: MockCluster) -> None:
     class Refusing:
         def commit(self, **_: Any) -> None:
-            raise confluent_kafka.KafkaException(
-                confluent_kafka.KafkaError(confluent_kafka.KafkaError._STATE)
-            )
+            raise confluent_kafka.KafkaException(KafkaError(KafkaError._STATE))
 
     one = member(cluster, commits_in_poll="revoked")
     poll_until(one, lambda polled, _: len(polled) == 10)
     one.allow_commits()
-    one._revoked(cast(Any, Refusing()), [confluent_kafka.TopicPartition(*LOG)])
+    Observed.last.on_revoke(Refusing(), [TopicPartition(*LOG)])
     (report,) = one.commit_reports()
     assert (report.positions, report.ending) == ({LOG: 10}, Ending("info", "_STATE"))
     one.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from tests.support.mock_cluster import PRODUCE, MockCluster, mock_cluster
 from tests.support.real_cluster import wait_until
@@ -165,18 +165,12 @@ def test_names_of_the_other_library_are_refused() -> None:
 
 
 def test_a_refusal_is_a_completion(cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = producer(cluster)
-
-    class Refusing:
+    class Refusing(Producer):
         def produce(self, *_: object, **__: object) -> None:
             raise KafkaException(KafkaError(KafkaError._UNKNOWN_TOPIC))
 
-        def poll(self, timeout: float) -> None:
-            """Nothing to report."""
-
-    real = one._producer
-    monkeypatch.setattr(one, "_producer", Refusing())
+    monkeypatch.setattr(producers, "Library", Refusing)
+    one = producer(cluster)
     one.send(1, LOG, b"x")
     assert [(each.op, each.outcome.type) for each in one.take(0)] == [(1, "fail")]
-    monkeypatch.setattr(one, "_producer", real)
     one.close(1)

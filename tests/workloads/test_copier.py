@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.worker_context import worker_context
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Ending, Log, MemberEvent, Polled, PolledRecords
 from workloads.history.schema import TABLES
 from workloads.history.segments import read, segments
 from workloads.payload import encode, source_of
 from workloads.roles import copier
-from workloads.roles.context import WorkerContext
 
 SOURCE = ("source-r", 0)
 OK = Ending("ok")
@@ -109,16 +109,16 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cop
         batch: int = 2,
     ) -> Copied:
         did: list[Any] = []
-        order = {
-            "role": "copier", "process": 4, "session": None, "run": "r", "home": str(tmp_path), "brokers": {},
-            "library": "kafka-python", "topics": {"source-r": 1, "output-r": 2},
-            "options": {
+        context = worker_context(
+            tmp_path,
+            "copier",
+            {
                 "source": "source", "output": "output", "group": "copiers", "guarantee": guarantee, "batch": batch,
                 "work": 0, "id": 0, "timeout": 1, "record_size": 0, "client": {}, "acks": "all", "idempotence": True,
                 "member": {"committed": True, "auto_offset_reset": "earliest", "instance": None},
             },
-        }  # fmt: skip
-        context = WorkerContext(order, report=lambda _: None)
+            topics={"source-r": 1, "output-r": 2},
+        )  # fmt: skip
         context.go.set()
 
         def member(*, group: str, topics: tuple[str, ...], settings: Any) -> FakeMember:  # noqa: ARG001

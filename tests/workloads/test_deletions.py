@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.worker_context import rows_on_disk, worker_context
 from workloads.clients.connection import Address
 from workloads.clients.protocol import Log
 from workloads.clients.requests import EARLIEST, LATEST
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.roles import administrator
 from workloads.roles.administrator import Administrator, Deletions
 from workloads.roles.context import WorkerContext
@@ -42,22 +41,11 @@ class FakeLeaders:
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[WorkerContext]:
-    order = {
-        "role": "administrator", "process": 4, "session": None, "run": "r", "home": str(tmp_path),
-        "brokers": {str(node): address.to_json() for node, address in BROKERS.items()},
-        "library": "kafka-python", "topics": {"t": 2}, "options": {"owns_main": True, "deleted_share": 0.3},
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(
+        tmp_path, "administrator", {"owns_main": True, "deleted_share": 0.3}, topics={"t": 2}, brokers=BROKERS
+    )
     yield context
     context.close()
-
-
-def rows_on_disk(context: WorkerContext) -> list[dict[str, Any]]:
-    return [
-        row
-        for path in segments(context.home / "history", "operations")
-        for row in read(path, OPERATIONS).to_pylist()
-    ]
 
 
 Answer = Callable[[Address, Any], Any]
@@ -84,7 +72,7 @@ def delete(
 
     def ask(address: Address, request: Any, *, timeout: float) -> Any:
         assert timeout == administrator.TIMEOUT
-        sent.append({"address": address, "request": request, "rows": rows_on_disk(context)})
+        sent.append({"address": address, "request": request, "rows": rows_on_disk(context.home)})
         return answer(address, request)
 
     monkeypatch.setattr(administrator, "ask", ask)
@@ -135,7 +123,7 @@ def test_the_answer_is_a_row_of_the_same_operation(
     value: dict[str, int],
 ) -> None:
     delete(context, FakeLeaders(10, 110), answer, monkeypatch)
-    request, row = rows_on_disk(context)
+    request, row = rows_on_disk(context.home)
     assert (row["type"], row["error"], json.loads(row["value"])) == (kind, error, value)
     same = ("op", "process", "topic", "partition", "start_offset", "end_offset", "invoked")
     assert [row[name] for name in same] == [request[name] for name in same]
@@ -151,7 +139,7 @@ def test_nothing_is_asked_for_without_a_leader_or_records(
     context: WorkerContext, monkeypatch: pytest.MonkeyPatch, leaders: FakeLeaders
 ) -> None:
     assert delete(context, leaders, answers(0, 1), monkeypatch) == []
-    assert rows_on_disk(context) == []
+    assert rows_on_disk(context.home) == []
 
 
 def test_the_owner_of_the_main_topic_deletes_from_the_partitions_that_its_clients_use(

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.worker_context import rows_on_disk, worker_context
 from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.roles.context import WorkerContext
 from workloads.roles.final_read import read_finally
@@ -55,11 +54,7 @@ class ShrinkingLog:
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[WorkerContext]:
-    order = {
-        "role": "final", "process": 4, "session": None, "run": "r", "home": str(tmp_path), "brokers": {},
-        "library": "kafka-python", "topics": {"t": 1}, "options": {"ends": {"t": {"0": [0, 9]}}, "limit": 5.0},
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(tmp_path, "final", {"ends": {"t": {"0": [0, 9]}}, "limit": 5.0}, topics={"t": 1})
     context.go.set()
     yield context
     context.close()
@@ -70,9 +65,8 @@ def final_read(context: WorkerContext, log: ShrinkingLog, monkeypatch: pytest.Mo
     monkeypatch.setattr(context, "leaders", lambda: log)
     read_finally(context)
     context.flush()
-    (segment,) = segments(context.home / "history", "operations")
-    (row,) = read(segment, OPERATIONS).to_pylist()
-    return dict(row)
+    (row,) = rows_on_disk(context.home)
+    return row
 
 
 def test_it_goes_on_at_the_new_start_of_the_log(

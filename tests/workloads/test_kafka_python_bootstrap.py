@@ -14,10 +14,10 @@ from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import MockCluster, mock_cluster
 from tests.support.older_requests import begin_with_older_requests
 from tests.support.repetitions import repetitions
+from tests.support.worker_context import worker_context
 from workloads.clients.connection import Address
 from workloads.clients.kafka_python.settings import COMMON
 from workloads.clients.library import library
-from workloads.roles.context import WorkerContext
 from workloads.roles.sending import Sending
 
 LIMIT = 60.0
@@ -59,12 +59,7 @@ def test_a_sender_connects_although_most_servers_hang(
 ) -> None:
     addresses = [hung, *cluster.bootstrap]
     options = {"acks": "all", "idempotence": False, "record_size": 0, "client": CLIENT}
-    order = {
-        "role": "producer", "process": 4, "session": None, "run": "r", "home": str(tmp_path),
-        "library": "kafka-python", "topics": {"t": 1}, "options": options,
-        "brokers": {str(node): each.to_json() for node, each in enumerate(addresses)},
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(tmp_path, "producer", options, topics={"t": 1}, brokers=addresses)
     give_up = Timer(LIMIT, context.stop.set)
     give_up.start()
     for _ in range(repetitions(5, shorter=2)):

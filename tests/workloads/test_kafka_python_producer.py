@@ -95,7 +95,7 @@ def producer(monkeypatch: pytest.MonkeyPatch) -> KafkaPythonProducer:
 
 
 def fake(producer: KafkaPythonProducer) -> FakeProducer:
-    found: FakeProducer = producer._producer
+    found: FakeProducer = producer.library_producer
     return found
 
 

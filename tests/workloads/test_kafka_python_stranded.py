@@ -14,10 +14,10 @@ import pytest
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import MockCluster, mock_cluster
 from tests.support.older_requests import begin_with_older_requests
+from tests.support.worker_context import worker_context
 from workloads.clients.kafka_python import consumer
 from workloads.clients.kafka_python import producer as producers
 from workloads.clients.library import library
-from workloads.roles.context import WorkerContext
 from workloads.roles.sending import Sending
 
 LOG = ("t", 0)
@@ -87,16 +87,13 @@ def test_a_producer_is_replaced(
 ) -> None:
     monkeypatch.setattr(producers, "STALL", 3.0)
     first, second = clusters
-    order = {
-        "role": "producer", "process": 4, "session": None, "run": "r", "home": str(tmp_path),
-        "library": "kafka-python", "topics": {"t": 1},
-        "options": {"acks": "all", "idempotence": False, "record_size": 0, "client": {}},
-        "brokers": {
-            str(node): address.to_json()
-            for node, address in enumerate([*first.bootstrap, *second.bootstrap])
-        },
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(
+        tmp_path,
+        "producer",
+        {"acks": "all", "idempotence": False, "record_size": 0, "client": {}},
+        topics={"t": 1},
+        brokers=[*first.bootstrap, *second.bootstrap],
+    )
     sending = Sending(context, context.records())
 
     def ended() -> bool:

@@ -12,11 +12,9 @@ from kafka.producer.sender import Sender
 
 from tests.support.attempt_patches import attempt_patches
 from tests.support.mock_cluster import API_VERSION, MockCluster, mock_cluster
-from workloads.clients.connection import Address
+from tests.support.worker_context import rows_on_disk, worker_context
 from workloads.clients.kafka_python.producer import STALL
 from workloads.clients.protocol import Completion
-from workloads.history.schema import TABLES
-from workloads.history.segments import read, segments
 from workloads.roles.context import WorkerContext
 from workloads.roles.sending import Sending
 
@@ -43,13 +41,7 @@ def cluster() -> Iterator[MockCluster]:
 @pytest.fixture
 def context(cluster: MockCluster, tmp_path: Path) -> Iterator[WorkerContext]:
     options = {"acks": "all", "idempotence": True, "record_size": 0, "client": CLIENT}
-    brokers: dict[str, Address] = {str(node): each for node, each in enumerate(cluster.bootstrap, start=1)}
-    order = {
-        "role": "producer", "process": 4, "session": None, "run": "r", "home": str(tmp_path),
-        "library": "kafka-python", "topics": {"t": 1}, "options": options,
-        "brokers": {node: address.to_json() for node, address in brokers.items()},
-    }  # fmt: skip
-    one = WorkerContext(order, report=print)
+    one = worker_context(tmp_path, "producer", options, topics={"t": 1}, brokers=cluster.bootstrap)
     yield one
     one.close()
 
@@ -93,11 +85,7 @@ def test_a_wedged_producer_is_replaced_and_what_it_had_is_unknown(
     assert context.counts["producers dropped"] == 1
     sending.finish(1)
     context.flush()
-    rows = [
-        row
-        for path in segments(tmp_path / "history", "records")
-        for row in read(path, TABLES["records"]).to_pylist()
-    ]
+    rows = rows_on_disk(tmp_path, "records")
     assert [row["type"] for row in rows if row["type"] != "invoke"] == ["ok", "info", "ok", "ok", "ok"]
 
 

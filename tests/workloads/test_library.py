@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.worker_context import worker_context
 from workloads.append_log import AppendLog
 from workloads.clients import libraries
+from workloads.clients.connection import Address
 from workloads.clients.library import library, library_names
 from workloads.conformance import check_workload
-from workloads.roles.context import WorkerContext
 
 SOURCE = """
 class Recorder:
@@ -81,11 +82,9 @@ def test_a_workload_names_its_library_and_its_workers_get_it(other: str) -> None
 
 
 def test_roles_get_their_clients_from_it(other: str, tmp_path: Path) -> None:
-    order = {
-        "role": "producer", "process": 0, "session": None, "run": "r", "home": str(tmp_path), "library": other,
-        "brokers": {"1": ["localhost", 9092]}, "topics": {"t": 1}, "options": {},
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(
+        tmp_path, "producer", {}, topics={"t": 1}, brokers=[Address("localhost", 9092)], library=other
+    )
     kind, arguments = context.producer(acks="all", idempotence=True, settings={"speed": 3})  # type: ignore[misc]
     assert (kind, arguments["topics"], arguments["settings"]) == ("producer", ("t",), {"speed": 3})
     kind, arguments = context.consumer({("t", 0): 5})  # type: ignore[misc]

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.worker_context import rows_on_disk, worker_context
 from workloads.clients.protocol import CommitReport, Ending, Log, MemberEvent, Polled, PolledRecords
-from workloads.history.schema import OPERATIONS, RECORDS
-from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.roles.context import WorkerContext
 from workloads.roles.member import Membership
@@ -66,19 +65,13 @@ class FakeMember:
 
 
 def rows(home: Path, table: str) -> list[dict[str, Any]]:
-    schema = RECORDS if table == "records" else OPERATIONS
-    found = [row for path in segments(home / "history", table) for row in read(path, schema).to_pylist()]
-    return [row for row in found if row["f"] in ("poll", "member", "commit")]
+    return [row for row in rows_on_disk(home, table) if row["f"] in ("poll", "member", "commit")]
 
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[WorkerContext]:
     settings = {"committed": False, "auto_offset_reset": "earliest", "instance": "i-1"}
-    order = {
-        "role": "member", "process": 4, "session": None, "run": "r", "home": str(tmp_path), "brokers": {},
-        "library": "kafka-python", "topics": {"t": 1}, "options": {"group": "g", "member": settings},
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
+    context = worker_context(tmp_path, "member", {"group": "g", "member": settings}, topics={"t": 1})
     yield context
     context.close()
 
@@ -236,11 +229,7 @@ def test_a_group_is_known_before_it_joins(context: WorkerContext, member: FakeMe
     assert member.sent == []
     Membership(context)
     context.flush()
-    found = [
-        row
-        for path in segments(context.home / "history", "operations")
-        for row in read(path, OPERATIONS).to_pylist()
-    ]
+    found = rows_on_disk(context.home)
     assert [(row["f"], row["type"], row["group"], row["topic"], row["partition"]) for row in found] == [
         ("subscribe", "ok", "g-r", "t", None)
     ]

@@ -184,7 +184,7 @@ def test_a_worker_without_a_control_group_works_and_says_why(
         raise error
 
     where = control_group if isinstance(error, Unavailable) else confinement.Path
-    monkeypatch.setattr(where, "_make" if where is control_group else "write_text", refuse)
+    monkeypatch.setattr(where, "hierarchies" if where is control_group else "write_text", refuse)
     with pool(tmp_path, brokers, WorkerSpec(role=TALKER, process=0)) as workers:
         (worker,) = workers.workers.values()
         assert (worker.cuts, worker.no_cuts, groups()) == (None, str(error), [])

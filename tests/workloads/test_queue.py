@@ -17,13 +17,12 @@ import pytest
 from pytest_kafkacheck.cluster.spec.spec import ClusterSpec
 from pytest_kafkacheck.errors import UsageError
 from pytest_kafkacheck.experiment.experiment import Experiment
+from tests.support.worker_context import rows_on_disk
 from workloads.clients.command.messages import Error, Refusal
 from workloads.clients.command.share import CommandShare
 from workloads.clients.libraries.kafka_python import LIBRARY
 from workloads.clients.protocol import Acknowledgement, Delivered, Ending, Log, ShareProgress
 from workloads.conformance import check_workload
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.history.writer import Writer
 from workloads.payload import encode
 from workloads.queue import Queue
@@ -107,7 +106,7 @@ class FakeShare:
 
     def acknowledge(self, records: Sequence[Acknowledgement], limit: float) -> Mapping[Log, Ending]:  # noqa: ARG002
         self.acknowledged.append(list(records))
-        self.on_disk.append([(row["f"], row["type"]) for row in rows(self._home)])
+        self.on_disk.append([(row["f"], row["type"]) for row in rows_on_disk(self._home)])
         return {each.log: self._endings.get(each.log, Ending("ok")) for each in records}
 
     def progress(self, limit: float) -> Mapping[Log, ShareProgress]:  # noqa: ARG002
@@ -121,12 +120,6 @@ class FakeShare:
 
 def delivered(log: Log, offset: int, deliveries: int | None = 1, payload: bytes | None = b"") -> Delivered:
     return Delivered(log, offset, encode("r", *log, 1000 + offset) if payload == b"" else payload, deliveries)
-
-
-def rows(home: Path) -> list[dict[str, Any]]:
-    return [
-        row for path in segments(home / "history", "operations") for row in read(path, OPERATIONS).to_pylist()
-    ]
 
 
 @pytest.fixture
@@ -164,7 +157,7 @@ def test_deliveries_and_requests_are_on_disk_before_the_broker_hears_of_them(
     sharing.acknowledge(taken, ["accept", "release"])
     assert fake.on_disk == [[("delivery", "ok")] * 2 + [("acknowledgement", "info")] * 2]
     context.writer("operations").flush()
-    found = rows(tmp_path)
+    found = rows_on_disk(tmp_path)
     told = [
         (row["f"], row["type"], row["op"], row["partition"], row["start_offset"], row["error"])
         for row in found
@@ -190,14 +183,14 @@ def test_a_delivery_may_have_been_acquired_in_an_earlier_poll(
     sharing = Sharing(context)
     for _ in range(5):
         sharing.poll(0)
-    (row,) = rows(tmp_path)
+    (row,) = rows_on_disk(tmp_path)
     assert json.loads(row["value"])["since"] < row["invoked"] < row["completed"]
 
 
 def test_records_of_others_have_no_value(tmp_path: Path, context_of: Callable[..., Any]) -> None:
     fake = FakeShare(tmp_path, [[delivered(LOG, 7, payload=b"what"), delivered(LOG, 8, None)]], {})
     Sharing(context_of(fake)).poll(0)
-    first, second = rows(tmp_path)
+    first, second = rows_on_disk(tmp_path)
     assert (json.loads(first["value"])["value"], first["error"]) == (None, "foreign")
     assert (json.loads(second["value"])["deliveries"], second["error"]) == (None, None)
 
@@ -250,7 +243,7 @@ def test_the_auditor_accepts_what_is_left_and_records_the_end(
     QueueAudit(context).record()
     context.writer("operations").flush()
     assert [[each.type for each in some] for some in fake.acknowledged] in ([["accept"]], [])
-    queues = [row for row in rows(tmp_path) if row["f"] == "queue"]
+    queues = [row for row in rows_on_disk(tmp_path) if row["f"] == "queue"]
     assert [(row["end_offset"], row["type"]) for row in queues] == expected
     assert {json.loads(row["value"])["policy"] for row in queues} == {"latest"}
     assert bool(context.problems) == any(type == "info" for _, type in expected)

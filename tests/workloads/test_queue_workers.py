@@ -16,11 +16,10 @@ import pytest
 from tests.support import fake_client
 from tests.support.oracles.queues import ORACLES
 from tests.support.real_cluster import wait_until
+from tests.support.worker_context import rows_on_disk
 from workloads.clients.connection import Address
 from workloads.clients.library import library
 from workloads.clients.protocol import Acknowledgement
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.payload import decode
 from workloads.queue import CONSUMER, GROUP
 from workloads.workers.process import WorkerProcess
@@ -106,12 +105,7 @@ def recorded(folder: Path) -> dict[str, list[dict[str, Any]]]:
                 {"f": "poll", "final": True, "topic": TOPIC, "partition": partition, "offset": offset,
                  "value": value, "error": problem}
             )  # fmt: skip
-    operations = [
-        row
-        for path in segments(folder / "history", "operations")
-        for row in read(path, OPERATIONS).to_pylist()
-    ]
-    return {"records": records, "operations": operations + drained(folder)}
+    return {"records": records, "operations": rows_on_disk(folder) + drained(folder)}
 
 
 def judged(tables: dict[str, list[dict[str, Any]]]) -> set[str]:

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from analyzers.verdict.promises import PROMISES
+from tests.support.worker_context import rows_on_disk, worker_context
 from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords
 from workloads.conformance import check_workload
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.rewind import Rewind
 from workloads.roles import rewinder as role
@@ -127,15 +126,21 @@ class FakeLeaders:
 
 
 @pytest.fixture
-def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerContext]:
+def consumer() -> FakeConsumer:
+    return FakeConsumer()
+
+
+@pytest.fixture
+def leaders(consumer: FakeConsumer) -> FakeLeaders:
+    return FakeLeaders(consumer)
+
+
+@pytest.fixture
+def context(
+    tmp_path: Path, consumer: FakeConsumer, leaders: FakeLeaders, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[WorkerContext]:
     options = {"interval": 0, "span": 8, "by_time": 0, "auto_offset_reset": "earliest"}
-    order = {
-        "role": "rewinder", "process": 4, "session": None, "run": "r", "home": str(tmp_path), "brokers": {},
-        "library": "kafka-python", "topics": {"t": 1}, "options": options,
-    }  # fmt: skip
-    context = WorkerContext(order, report=print)
-    consumer = FakeConsumer()
-    leaders = FakeLeaders(consumer)
+    context = worker_context(tmp_path, "rewinder", options, topics={"t": 1})
     monkeypatch.setattr(context, "consumer", lambda start: consumer)  # noqa: ARG005
     monkeypatch.setattr(context, "leaders", lambda: leaders)
     yield context
@@ -143,22 +148,18 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerC
 
 
 @pytest.fixture
-def rewinder(context: WorkerContext) -> Rewinder:
+def rewinder(context: WorkerContext, consumer: FakeConsumer) -> Rewinder:
     """It has read the log to its end."""
     made = Rewinder(context)
     for _ in range(4):
         made.read_on(0)
-    assert made._consumer.positions[LOG] == 10
+    assert consumer.positions[LOG] == 10
     return made
 
 
 def operations(context: WorkerContext) -> list[dict[str, Any]]:
     context.flush()
-    found = [
-        row
-        for path in segments(context.home / "history", "operations")
-        for row in read(path, OPERATIONS).to_pylist()
-    ]
+    found = rows_on_disk(context.home)
     return [row | {"value": json.loads(row["value"]) if row["value"] else None} for row in found]
 
 
@@ -166,10 +167,11 @@ def only(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["f"], row["type"], row["start_offset"], row["end_offset"], row["value"]
 
 
-def test_it_reads_again_up_to_where_it_was(context: WorkerContext, rewinder: Rewinder) -> None:
+def test_it_reads_again_up_to_where_it_was(
+    context: WorkerContext, rewinder: Rewinder, consumer: FakeConsumer
+) -> None:
     rewinder.go_back()
     (row,) = operations(context)
-    consumer: Any = rewinder._consumer
     assert consumer.sought == [row["start_offset"]]
     assert 2 <= row["start_offset"] < 10
     assert only(row) == ("rewind", "ok", row["start_offset"], 10, None)
@@ -182,10 +184,9 @@ def test_it_goes_back_only_in_logs_that_it_has_read(context: WorkerContext) -> N
 
 
 def test_a_search_is_recorded_with_the_time_of_what_it_found(
-    context: WorkerContext, rewinder: Rewinder
+    context: WorkerContext, rewinder: Rewinder, leaders: FakeLeaders
 ) -> None:
     context.options["by_time"] = 1
-    leaders: Any = rewinder._leaders
     leaders.answers.append(3)
     rewinder.go_back()
     searched, again = operations(context)
@@ -201,33 +202,32 @@ def test_a_search_is_recorded_with_the_time_of_what_it_found(
     ("answer", "expected"), [(-1, ("ok", None)), (TimeoutError("no leader"), ("info", "no leader"))]
 )
 def test_without_a_result_it_stays_where_it_is(
-    context: WorkerContext, rewinder: Rewinder, answer: Any, expected: tuple[Any, ...]
+    context: WorkerContext, rewinder: Rewinder, leaders: FakeLeaders, answer: Any, expected: tuple[Any, ...]
 ) -> None:
     context.options["by_time"] = 1
-    leaders: Any = rewinder._leaders
     leaders.answers.append(answer)
     rewinder.go_back()
     (row,) = operations(context)
     assert (row["f"], row["type"], row["error"], row["end_offset"]) == ("search", *expected, None)
     assert row["value"]["found"] is None
-    assert rewinder._consumer.assignment == 0
+    assert leaders.consumer.assignment == 0
 
 
-def test_an_answer_behind_its_position_leads_nowhere(context: WorkerContext, rewinder: Rewinder) -> None:
+def test_an_answer_behind_its_position_leads_nowhere(
+    context: WorkerContext, rewinder: Rewinder, leaders: FakeLeaders
+) -> None:
     """A wrong answer: it would leave out records."""
     context.options["by_time"] = 1
-    leaders: Any = rewinder._leaders
     leaders.answers.append(12)
     rewinder.go_back()
     searched, again = operations(context)
     assert (searched["end_offset"], searched["value"]["found"]) == (12, None)
-    assert (again["type"], rewinder._consumer.assignment) == ("info", 0)
+    assert (again["type"], leaders.consumer.assignment) == ("info", 0)
 
 
 def test_a_position_that_was_removed_is_lost_and_not_read_again(
-    context: WorkerContext, rewinder: Rewinder
+    context: WorkerContext, rewinder: Rewinder, consumer: FakeConsumer
 ) -> None:
-    consumer: Any = rewinder._consumer
     consumer.start = consumer.end
     rewinder.go_back()
     lost, again = operations(context)
@@ -237,10 +237,10 @@ def test_a_position_that_was_removed_is_lost_and_not_read_again(
 
 
 def test_it_gives_up_what_it_cannot_read_again(
-    context: WorkerContext, rewinder: Rewinder, monkeypatch: pytest.MonkeyPatch
+    context: WorkerContext, rewinder: Rewinder, consumer: FakeConsumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(role, "REREAD_LIMIT", 0.0)
-    monkeypatch.setattr(rewinder._consumer, "poll", lambda timeout: [])  # noqa: ARG005
+    monkeypatch.setattr(consumer, "poll", lambda timeout: [])  # noqa: ARG005
     rewinder.go_back()
     (row,) = operations(context)
     assert (row["type"], context.counts["rewinds given up"]) == ("info", 1)

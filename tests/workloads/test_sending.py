@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.worker_context import worker_context
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Log
 from workloads.roles.context import WorkerContext
@@ -50,11 +51,7 @@ class FakeProducer:
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[WorkerContext]:
     options = {"acks": "all", "idempotence": True, "record_size": 0, "client": {}}
-    order = {
-        "role": "session", "process": 4, "session": 2, "run": "r", "home": str(tmp_path), "library": "kafka-python",
-        "brokers": {}, "topics": {"t": 2}, "options": options,
-    }  # fmt: skip
-    one = WorkerContext(order, report=print)
+    one = worker_context(tmp_path, "session", options, topics={"t": 2}, session=2)
     yield one
     one.close()
 

@@ -11,12 +11,11 @@ from typing import Any, cast
 
 import pytest
 
+from tests.support.worker_context import rows_on_disk, worker_context
 from tests.workloads.test_leaders import BROKERS, LOG, FakeBrokers, epoch_is
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords, ReportedEnd
 from workloads.clients.requests import Leadership
-from workloads.history.schema import OPERATIONS
-from workloads.history.segments import read, segments
 from workloads.payload import encode
 from workloads.roles import session
 from workloads.roles.context import WorkerContext
@@ -87,11 +86,7 @@ class Harness:
     """A session's reader, with its consumers, and its rows."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        order = {
-            "role": "session", "process": 4, "session": 2, "run": "r", "home": str(home), "library": "kafka-python",
-            "brokers": {str(node): [*at[:2]] for node, at in BROKERS.items()}, "topics": {"t": 2}, "options": {},
-        }  # fmt: skip
-        self.context = WorkerContext(order, report=print)
+        self.context = worker_context(home, "session", {}, topics={"t": 2}, brokers=BROKERS, session=2)
         self.home = home
         self.script: deque[Step] = deque()
         self.consumers: list[FakeConsumer] = []
@@ -106,8 +101,7 @@ class Harness:
 
     def reads(self) -> list[dict[str, Any]]:
         self.context.flush()
-        paths = segments(self.home / "history", "operations")
-        return [row for path in paths for row in read(path, OPERATIONS).to_pylist()]
+        return rows_on_disk(self.home)
 
     def _consumer(
         self, start: dict[Log, int], *, assignment: int = 0, rack: str | None = None

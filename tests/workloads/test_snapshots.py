@@ -11,12 +11,12 @@ from typing import Any, cast
 
 import pytest
 
+from tests.support.worker_context import worker_context
 from tests.workloads.test_transactions import rows
 from workloads.clients.leaders import Leaders
 from workloads.clients.protocol import Log, LostPosition, Polled, PolledRecords
 from workloads.payload import encode
 from workloads.roles import snapshots
-from workloads.roles.context import WorkerContext
 from workloads.roles.snapshots import Snapshots
 
 A, B = ("t", 0), ("t", 1)
@@ -77,12 +77,8 @@ class FakeConsumer:
 
 class Harness:
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        order = {
-            "role": "snapshot-reader", "process": 4, "session": None, "run": "r", "home": str(home), "brokers": {},
-            "topics": {"t": 2}, "options": {"interval": 0}, "library": "kafka-python",
-        }  # fmt: skip
         self.home, self.patch = home, monkeypatch
-        self.context = WorkerContext(order, report=lambda _: None)
+        self.context = worker_context(home, "snapshot-reader", {"interval": 0}, topics={"t": 2})
         self.stop = threading.Event()
         self.consumer: FakeConsumer
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.worker_context import worker_context
 from workloads.clients.outcome import Outcome
 from workloads.clients.protocol import Completion, Ending
 from workloads.conformance import check_workload
 from workloads.history.schema import TABLES
 from workloads.history.segments import read
 from workloads.roles import transactional_sending
-from workloads.roles.context import WorkerContext
 from workloads.roles.transact import Transactor
 from workloads.transactions import Transactions
 
@@ -84,11 +84,7 @@ def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     monkeypatch.setattr(transactional_sending, "SEND_LIMIT", 0.05)
 
     def run(producer: FakeProducer, **options: Any) -> tuple[dict[str, Any], list[dict[str, Any]], Any]:
-        order = {
-            "role": "transactor", "process": 4, "session": None, "run": "r1", "home": str(tmp_path), "brokers": {},
-            "topics": {"t": 3}, "options": OPTIONS | options, "library": "kafka-python",
-        }  # fmt: skip
-        context = WorkerContext(order, report=lambda _: None)
+        context = worker_context(tmp_path, "transactor", OPTIONS | options, topics={"t": 3}, run="r1")
         monkeypatch.setattr(context, "transactional", lambda *_, **__: producer)
         transactor = Transactor(context)
         transactor.transact()

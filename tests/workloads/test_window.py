@@ -277,9 +277,9 @@ def test_what_is_carried_does_not_grow(tmp_path: Path, monkeypatch: pytest.Monke
         tables = window.advance()
         assert tables is not None
         day.forget()
-        carried = window._carried
+        carried = window.carried
         held = (
-            carried._recent._rows, carried._operations._rows, carried._lines._settled, carried._lines._open,
+            carried.recent.rows, carried.operations.rows, carried.lines.settled, carried.lines.open,
             *tables.values(),
         )  # fmt: skip
         sizes.append([len(each) for each in held])

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from pytest_kafkacheck.experiment.clients import WorkerClients
@@ -169,14 +170,19 @@ def pool(home: Path, address: Address, rows: list[Mapping[str, Any]], *specs: Wo
     return WorkerPool(specs, run="r", home=home, brokers={1: address}, topics=topics, record=rows.append)
 
 
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
+
+
 def test_a_pool_records_starts_crashes_and_stops(tmp_path: Path, silent: Address) -> None:
     rows: list[Mapping[str, Any]] = []
     with pool(tmp_path, silent, rows, spec("probe", 0), spec("probe", 1)) as both:
         both.go()
         assert both.alive()
         assert both.describe() == "2 probes"
-        os.kill(both._workers[0].pid, signal.SIGKILL)
-        assert both._workers[0].wait(10)
+        first = both.workers[0]
+        os.kill(first.pid, signal.SIGKILL)
+        assert first.wait(10)
         assert both.alive()
         assert both.describe() == "2 probes (probe 0 ended with status -9)"
         both.stop("probe")
@@ -191,8 +197,9 @@ def test_a_worker_that_a_fault_stops_did_not_stop_early_by_itself(tmp_path: Path
     with pool(tmp_path, silent, rows, spec("probe", 0), spec("probe", 1)) as both:
         both.go()
         clients = WorkerClients(both)
+        first = both.workers[0]
         clients.stop(0)
-        assert both._workers[0].wait(60)
+        assert first.wait(60)
         with pytest.raises(LookupError, match="client process 0 is gone"):
             clients.stop(0)
         both.stop()
@@ -227,7 +234,7 @@ def test_instances_of_an_application_are_known_by_number(tmp_path: Path, silent:
 def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, silent: Address) -> None:
     rows: list[Mapping[str, Any]] = []
     with pool(tmp_path, silent, rows, spec("probe")) as one:
-        os.kill(one._workers[0].pid, signal.SIGSTOP)
+        os.kill(one.workers[0].pid, signal.SIGSTOP)
         one.stop(limit=0.3)
         assert not one.alive()
         assert one.crashed() == ("did not finish within 0.3 s",)
@@ -235,7 +242,7 @@ def test_a_worker_that_hangs_is_killed_at_the_limit(tmp_path: Path, silent: Addr
 
 def test_leaving_a_pool_leaves_no_process(tmp_path: Path, silent: Address) -> None:
     with pool(tmp_path, silent, [], spec("probe")) as one:
-        pid = one._workers[0].pid
+        pid = one.workers[0].pid
         one.go()
     assert not Path(f"/proc/{pid}").exists()
 
@@ -268,8 +275,9 @@ def test_processes_of_final_reads_wait_beside_the_load_and_one_that_is_not_neede
     rows: list[Mapping[str, Any]] = []
     with pool(tmp_path, silent, rows, spec("probe")) as one:
         one.go()
+        before = children()
         one.launch_final_reads()
-        waiting = [worker.pid for worker in one._final]
+        waiting = children() - before
         assert len(waiting) == 2
         assert one.describe() == "1 probe"
         assert set(one.workers) == {0}
@@ -329,12 +337,14 @@ def test_workers_know_the_phase_and_so_do_those_that_replace_them(
         wait_until(lambda: one.total("start"))
         one.phase("steady")
         wait_until(lambda: one.total("steady"))
-        one._workers[0].kill()
-        assert one._workers[0].wait(10)
+        worker = one.workers[0]
+        worker.kill()
+        assert worker.wait(10)
         two = one.replace(0)
-        wait_until(lambda: one._workers[two].counts.get("steady"))
+        replacement = one.workers[two]
+        wait_until(lambda: replacement.counts.get("steady"))
         one.stop()
-        assert set(one._workers[two].counts) & {"start", "steady", "recovery"} == {"steady"}
+        assert set(replacement.counts) & {"start", "steady", "recovery"} == {"steady"}
 
 
 def test_workers_that_are_replaced_at_the_same_time_have_different_numbers(
@@ -352,7 +362,7 @@ def test_workers_that_are_replaced_at_the_same_time_have_different_numbers(
         tmp_path, silent, [], *(WorkerSpec(role=waiter, process=number) for number in range(count))
     ) as one:
         one.go()
-        for worker in one._workers:
+        for worker in one.workers.values():
             worker.kill()
             assert worker.wait(10)
         with ThreadPoolExecutor(count) as threads:

@@ -128,7 +128,7 @@ def _make(wanted: str, name: str) -> tuple[int, Path]:
 def _parent(wanted: str) -> tuple[int, Path]:
     """The group below which ours are made: our own, whose limits hold for them, too. In version 2, a group that has
     processes cannot hand controllers on, except the root."""
-    for version, root, controllers, own in _hierarchies():
+    for version, root, controllers, own in hierarchies():
         if version == 1 and wanted in controllers:
             return 1, root / own
         if version == 2 and wanted == "packets":
@@ -141,7 +141,7 @@ def _parent(wanted: str) -> tuple[int, Path]:
     raise Unavailable(f"no hierarchy of control groups for {wanted} is mounted")
 
 
-def _hierarchies() -> Iterator[tuple[int, Path, frozenset[str], Path]]:
+def hierarchies() -> Iterator[tuple[int, Path, frozenset[str], Path]]:
     """(version, where it is mounted, its controllers, our own group in it)."""
     own: dict[str, Path] = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():

@@ -79,14 +79,18 @@ def find_quick_start(java: Path) -> QuickStart | None:
     if is_unavailable():
         return None
     try:
-        folder = _folder(java)
+        folder = folder_of(java)
         start = json.loads((folder / START).read_text())
         command, jars = tuple(start["command"]), start["jars"]
     # RuntimeError: a user without a home directory.
     except (OSError, ValueError, TypeError, KeyError, RuntimeError):
         return None
     archive = folder / ARCHIVE
-    if not archive.is_file() or not all(isinstance(part, str) for part in command) or jars != _jars():
+    if (
+        not archive.is_file()
+        or not all(isinstance(part, str) for part in command)
+        or jars != digest_of_jars()
+    ):
         return None
     return QuickStart(archive=archive, command=command)
 
@@ -105,7 +109,7 @@ def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
     found = find_quick_start(java)
     if found is not None or is_unavailable():
         return found
-    folder = _folder(java)
+    folder = folder_of(java)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
@@ -115,7 +119,7 @@ def make_quick_start(java: Path, *, program: str) -> QuickStart | None:
         for left in folder.glob("*.unfinished"):
             with suppress(OSError):
                 left.unlink()
-        command, jars = launcher_command(java), _jars()
+        command, jars = launcher_command(java), digest_of_jars()
         unfinished = folder / f"{secrets.token_hex(4)}.unfinished"
         call = [sys.executable, "-m", program, json.dumps(command), str(unfinished)]
         # It keeps the lock if this process is killed, until it has ended, too.
@@ -250,13 +254,13 @@ def is_unavailable() -> bool:
     return bool(CONFIGURES & os.environ.keys()) or (Path(pyspark.__file__).parent / "conf").exists()
 
 
-def _folder(java: Path) -> Path:
+def folder_of(java: Path) -> Path:
     """This user's folder for that Java and this Spark."""
     parts = [REVISION, build_of(java), pyspark.__version__, pyspark.__file__]
     return user_cache() / "spark" / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _jars() -> str:
+def digest_of_jars() -> str:
     """Digest of what the JVM compares of Spark's jars before it uses an archive: names, sizes and times of change."""
     files = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     parts = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -34,11 +34,11 @@ class Shortcut:
     def __init__(self, name: str) -> None:
         """name: for the warning."""
         self.name = name
-        self._has_failed = False
+        self.has_failed = False
 
     @property
     def is_on(self) -> bool:
-        return not (self._has_failed or is_plain())
+        return not (self.has_failed or is_plain())
 
     def either(
         self,
@@ -66,7 +66,7 @@ class Shortcut:
 
     def _switch_off(self, error: Exception) -> None:
         with _lock:
-            had_failed, self._has_failed = self._has_failed, True
+            had_failed, self.has_failed = self.has_failed, True
         if had_failed:
             return
         try:

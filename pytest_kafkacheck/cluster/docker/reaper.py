@@ -250,19 +250,19 @@ def _remove(client: Any, parts: Iterable[Part]) -> None:
     api, all_parts = client.api, list(parts)
     backing = [part for part in all_parts if loop_devices.DISK in part.labels]
     if not backing:
-        _remove_parts(api, all_parts)
+        remove_parts(api, all_parts)
         return
     others = [part for part in all_parts if part not in backing]
     with loop_devices.loop_helper(
         api, [part.id for part in backing], labels=labels(all_parts[0].run)
     ) as helper:
         helper.thaw()  # a process that waits for a frozen disk cannot be killed
-        _remove_parts(api, others)
+        remove_parts(api, others)
         helper.detach()
-    _remove_parts(api, backing)
+    remove_parts(api, backing)
 
 
-def _remove_parts(api: Any, parts: list[Part]) -> None:
+def remove_parts(api: Any, parts: list[Part]) -> None:
     # Containers first: networks and volumes are in use until then. The engine takes 0.1 to 0.6 s for each.
     containers = [part for part in parts if part.kind == "container"]
     removals = [

@@ -123,7 +123,7 @@ def differences(brokers: Mapping[int, Address], values: FormerValues) -> dict[Fo
     found = values.left()
     if not found:
         return {}
-    now = _now(brokers, {each.key for each in found})
+    now = present_values(brokers, {each.key for each in found})
     values.restored(each.key for each in found if each.key not in now or now[each.key] == each.former)
     return {each: now[each.key] for each in found if each.key in now and each.is_left(now[each.key])}
 
@@ -155,7 +155,7 @@ def restore(brokers: Mapping[int, Address], values: FormerValues) -> None:
         raise ConnectionError(f"former values could not be restored: {error!r}") from error
 
     def problem() -> str | None:
-        now = _now(brokers, {each.key for each in found}, settled=True)
+        now = present_values(brokers, {each.key for each in found}, settled=True)
         return next(
             (each.describe(now.get(each.key)) for each in found if now.get(each.key) != each.former), None
         )
@@ -172,7 +172,9 @@ def _nodes(replicas: Value) -> set[str]:
     return set((replicas or "").split(","))
 
 
-def _now(brokers: Mapping[int, Address], keys: Collection[Key], *, settled: bool = False) -> dict[Key, Value]:
+def present_values(
+    brokers: Mapping[int, Address], keys: Collection[Key], *, settled: bool = False
+) -> dict[Key, Value]:
     """The values of keys whose topics exist. `settled`: replicas that are not in sync count as others."""
     view = max(metadata_views.views(brokers, {key.topic for key in keys}).values(), key=len, default=None)
     if view is None:

@@ -82,7 +82,7 @@ class SharedClusters:
                     cluster is None or cluster.spec != spec
                 ):  # a fault may have moved all nodes to another release
                     self._started(run).unlink(missing_ok=True)
-                    self._make_room(spec)
+                    self.make_room(spec)
                     cluster = stack.enter_context(
                         running(
                             self._engine.client,
@@ -118,7 +118,7 @@ class SharedClusters:
             return None
         return cluster
 
-    def _make_room(self, spec: ClusterSpec) -> None:
+    def make_room(self, spec: ClusterSpec) -> None:
         """Where memory is short, remove the session's clusters that no worker is using."""
         client = self._engine.client
         with contextlib.suppress(InfrastructureError):

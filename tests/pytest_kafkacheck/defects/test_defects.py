@@ -41,7 +41,7 @@ def test_each_defect_is_shown_in_one_way_or_says_why_not(defect: Defect) -> None
             moves = {event.fault.moves_to for event in experiment.schedule.events}
             assert defect.of != "broker" or release in {experiment.cluster.version, *moves}
         if defect.claim:
-            expected = showing._scenario(defect, release).case.expected
+            expected = showing.scenario_of(defect, release).case.expected
             assert expected == ("confirmed" if is_control else "refuted")
 
 

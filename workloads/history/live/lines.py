@@ -40,10 +40,10 @@ class Lines:
     """
 
     def __init__(self) -> None:
-        self._settled = RECORDS.empty_table()
+        self.settled = RECORDS.empty_table()
         """Per process and log the last poll and the last acknowledged send before `_base`. Their `index` counts down
         from it, so that they are neighbours of what follows."""
-        self._open = RECORDS.empty_table()
+        self.open = RECORDS.empty_table()
         self._base: dict[int, int] = {}
         """By process: the index from which on rows are still to come, or may change."""
 
@@ -58,8 +58,8 @@ class Lines:
         """
         is_late = self._is_late(new)
         late, new = new.filter(is_late), new.filter(pc.invert(is_late))
-        carried = rows_of(self._settled)
-        raw = pa.concat_tables([self._settled, self._open, new]).combine_chunks()
+        carried = rows_of(self.settled)
+        raw = pa.concat_tables([self.settled, self.open, new]).combine_chunks()
         rows = in_order(raw, ("process", "index"), not_completed).combine_chunks()
         waiting = is_one_of(rows, "type", "invoke")
         stretch = _stretches(rows, waiting)
@@ -72,8 +72,8 @@ class Lines:
     def forget(self, process: int) -> None:
         """Rows of the process are left out: what follows is no neighbour of what was before."""
         self._base.pop(process, None)
-        self._settled = self._settled.filter(pc.not_equal(self._settled["process"], process))
-        self._open = self._open.filter(pc.not_equal(self._open["process"], process))
+        self.settled = self.settled.filter(pc.not_equal(self.settled["process"], process))
+        self.open = self.open.filter(pc.not_equal(self.open["process"], process))
 
     def _is_late(self, new: pa.Table) -> Mask:
         """Ends of sends for which nobody waited any more."""
@@ -103,13 +103,13 @@ class Lines:
         line = pc.index_in(process, value_set=flat(lines["process"]))
         is_open = at_least(position, first.take(line))
         is_kept = is_alive.take(line)
-        self._open = rows.filter(both(is_open, is_kept))
+        self.open = rows.filter(both(is_open, is_kept))
         is_done = either(
             both(is_acknowledged(rows), pc.equal(stretch, before.take(line))),
             both(is_one_of(rows, "f", "poll"), pc.is_valid(flat(rows["offset"]))),
         )
         chosen = _last_of_lines(rows, both(is_done, pc.invert(is_open), is_kept))
-        self._settled = _renumbered(rows.take(chosen), base.take(line.take(chosen)))
+        self.settled = _renumbered(rows.take(chosen), base.take(line.take(chosen)))
 
 
 def certain(records: pa.Table) -> pa.Table:

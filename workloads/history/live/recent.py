@@ -58,7 +58,7 @@ class Recent:
 
     def __init__(self, *, span: int = SPAN, rows: int = ROWS) -> None:
         self._span, self._most = span, rows
-        self._rows = RECORDS.empty_table()
+        self.rows = RECORDS.empty_table()
         self._logs = Logs()
 
     def beside(self, new: pa.Table, operations: pa.Table, reading: Numbers, *, now: int) -> pa.Table:
@@ -103,15 +103,15 @@ class Recent:
             both(self._farthest(rows, now), at_least(at, now - LONGEST)),
         )
         held = both(held, at_least(at, _least_of_newest(at.filter(held), self._most)))
-        self._rows = rows.filter(held).combine_chunks()
+        self.rows = rows.filter(held).combine_chunks()
 
     def forget(self, process: int) -> None:
         """Some records of the process are left out: what it did is not known any more."""
-        self._rows = self._rows.filter(pc.not_equal(self._rows["process"], process))
+        self.rows = self.rows.filter(pc.not_equal(self.rows["process"], process))
 
     def _without(self, new: pa.Table) -> pa.Table:
         """What is held and not replaced by new rows."""
-        return self._rows.filter(pc.invert(is_in(rows_of(self._rows), rows_of(new)))).combine_chunks()
+        return self.rows.filter(pc.invert(is_in(rows_of(self.rows), rows_of(new)))).combine_chunks()
 
     def _unread(self, rows: pa.Table) -> Mask:
         value = numbers(rows, "value")
@@ -157,12 +157,12 @@ class RecentOperations:
 
     def __init__(self, *, span: int = SPAN) -> None:
         self._span = span
-        self._rows = OPERATIONS.empty_table()
+        self.rows = OPERATIONS.empty_table()
         self._logs = Logs()
 
     def reading(self, new: pa.Table) -> Numbers:
         """The sessions that read up to an end."""
-        rows = pa.concat_tables([self._rows, new]).combine_chunks()
+        rows = pa.concat_tables([self.rows, new]).combine_chunks()
         return pc.unique(sessions(rows).filter(is_one_of(rows, "f", "read")))
 
     def beside(self, new: pa.Table, records: pa.Table, reading: Numbers, *, now: int) -> pa.Table:
@@ -172,7 +172,7 @@ class RecentOperations:
         reading  the sessions that read up to an end.
         now      the time of the latest record so far, ns.
         """
-        mine = self._rows
+        mine = self.rows
         active = pa.concat_arrays([sessions(records), sessions(new)])
         active = active.filter(is_in(active, reading))
         of_queues = _of_queues(new)
@@ -201,14 +201,14 @@ class RecentOperations:
 
     def add(self, new: pa.Table, *, now: int) -> None:
         """Hold new rows, and drop what is too old."""
-        rows = pa.concat_tables([self._rows, new]).combine_chunks()
+        rows = pa.concat_tables([self.rows, new]).combine_chunks()
         at = times(rows)
         # Of the events of members, nothing in between may be missing.
         longer = either(is_one_of(rows, "f", "member", "worker"), self._farthest_reads(rows))
         held = either(
             at_least(at, now - self._span), self._lasting(rows), both(longer, at_least(at, now - LONGEST))
         )
-        self._rows = rows.filter(held).combine_chunks()
+        self.rows = rows.filter(held).combine_chunks()
 
     def _lasting(self, rows: pa.Table) -> Mask:
         """What counts for the whole run. Of the requests to delete the records of a log, the farthest one."""

@@ -38,28 +38,28 @@ class Carried:
     """What is carried from window to window."""
 
     def __init__(self) -> None:
-        self._lines, self._recent, self._operations = Lines(), Recent(), RecentOperations()
+        self.lines, self.recent, self.operations = Lines(), Recent(), RecentOperations()
         self._now = 0
         """The time of the latest record so far, ns."""
 
     def join(self, records: pa.Table, operations: pa.Table) -> dict[str, pa.Table]:
         """The tables of a window with these new rows, as segments have them. Of each process they follow its last
         ones."""
-        lines = self._lines.take(records).combine_chunks()
+        lines = self.lines.take(records).combine_chunks()
         now = self._now = max(self._now, newest(lines))
-        reading = self._operations.reading(operations)
-        beside = self._recent.beside(lines, operations, reading, now=now)
+        reading = self.operations.reading(operations)
+        beside = self.recent.beside(lines, operations, reading, now=now)
         window = pa.concat_tables([lines, beside]).combine_chunks()
-        known = self._operations.beside(operations, window, reading, now=now)
-        self._recent.add(lines, now=now)
-        self._operations.add(operations, now=now)
+        known = self.operations.beside(operations, window, reading, now=now)
+        self.recent.add(lines, now=now)
+        self.operations.add(operations, now=now)
         return {"records": window, "operations": pa.concat_tables([known, operations]).combine_chunks()}
 
     def forget(self, process: int) -> None:
         """Records of the process are left out: the next ones do not follow its last ones, and may not show all that
         it did."""
-        self._lines.forget(process)
-        self._recent.forget(process)
+        self.lines.forget(process)
+        self.recent.forget(process)
 
 
 class Window:
@@ -76,7 +76,7 @@ class Window:
         self._history = history
         self._segments = SealedSegments(history, KEPT)
         self._waiting: list[Part] = []
-        self._carried = Carried()
+        self.carried = Carried()
         self._taken: dict[tuple[int, int], int] = {}
         """Rows of the harness and the nemesis that were read from a segment that was still open."""
 
@@ -95,7 +95,7 @@ class Window:
         # is requested: these segments are read last, so that their rows are not older than the records.
         control = list(self._open_control())
         operations = pa.concat_tables([new["operations"], *control]).combine_chunks()
-        return self._carried.join(new["records"], operations)
+        return self.carried.join(new["records"], operations)
 
     def _next_parts(self) -> list[Part]:
         """The oldest segments, up to the limit. Operations are never left out: they say what may be missing."""
@@ -105,7 +105,7 @@ class Window:
             if size > MOST * self.limit and part.table == "records" and part is not self._waiting[-1]:
                 size -= part.size
                 self.missed += 1
-                self._carried.forget(part.process)
+                self.carried.forget(part.process)
             else:
                 rest.append(part)
         parts, total = [rest[0]], rest[0].size
