@@ -87,7 +87,7 @@ def test_a_start_that_was_not_finished_does_not_count(
     engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
-    cluster = SimpleNamespace(close=lambda: None)
+    cluster = SimpleNamespace(close=lambda: None, spec=A)
 
     @contextmanager
     def running(*_: object, run: str, **__: object) -> Iterator[Any]:

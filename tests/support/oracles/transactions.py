@@ -224,11 +224,20 @@ def ended(send: Row) -> int:
     return send["invoked"] if send["completed"] is None else send["completed"]
 
 
+def asks(tables: Tables, place: Any) -> list[Row]:
+    """The sends to a log, and the requests for a producer id, without an answer, of clients that had sent to it."""
+    mine = [s for s in sends(tables) if log(s) == place]
+    waits = [o for o in tables["operations"] if o["f"] == "init" and o["type"] == "info"]
+    return mine + [
+        o for o in waits if any(s["process"] == o["process"] and s["invoked"] < o["invoked"] for s in mine)
+    ]
+
+
 def unavailable(bound: int) -> Oracle:
     def count(tables: Tables) -> int:
         broken = 0
         for place in {log(s) for s in sends(tables)}:
-            mine = [s for s in sends(tables) if log(s) == place]
+            mine = asks(tables, place)
             acks = sorted({s["completed"] for s in mine if s["type"] == "ok"})
             ends = sorted({*acks, max(map(ended, mine))})
             for before, end in pairwise([None, *ends]):
@@ -248,7 +257,7 @@ def slow(bound: int) -> Oracle:
             return 0
         broken = 0
         for place in {log(s) for s in sends(tables)}:
-            mine = [s for s in sends(tables) if log(s) == place]
+            mine = asks(tables, place)
             before = any(s["type"] == "ok" and s["completed"] < max(heals) for s in mine)
             since = [s for s in mine if s["invoked"] >= max(heals)]
             acks = [s["completed"] for s in since if s["type"] == "ok"]
