@@ -67,8 +67,8 @@ class Upgrade(OneByOne):
         release = found[1] if found else None
         return {"release": release, "is_moved": release == self.to}
 
-    def before_next(self, context: FaultContext) -> None:
-        context.wait_until(lambda: _is_in_sync(context), LIMIT)
+    def may_go_on(self, context: FaultContext) -> bool:
+        return context.wait_until(lambda: _is_in_sync(context), LIMIT)
 
 
 def _is_in_sync(context: FaultContext) -> bool:

@@ -27,8 +27,9 @@ class OneByOne(Fault):
         """What is observed of a node that was started again, besides that it serves. A false value: not effective."""
         return {}
 
-    def before_next(self, context: FaultContext) -> None:
-        """Wait for what the next node has to wait for, besides that this one serves."""
+    def may_go_on(self, context: FaultContext) -> bool:  # noqa: ARG002 - there is nothing else to wait for
+        """Wait for what the next node has to wait for, besides that this one serves. Returns whether it came."""
+        return True
 
     def inject(self, context: FaultContext) -> None:
         note_explaining(context)
@@ -47,9 +48,9 @@ class OneByOne(Fault):
                 "serving": is_serving,
                 **self.seen(context, number),
             }
-            if not is_serving:  # stopping the next one would take two nodes down at once
+            # Stopping the next one would otherwise take two nodes, or two replicas, away at once.
+            if not is_serving or not self.may_go_on(context):
                 return
-            self.before_next(context)
 
     def verify_injected(self, context: FaultContext) -> Proof:
         restarted = context.notes["restarted"]

@@ -56,6 +56,13 @@ def test_a_process_that_was_killed_did_not_shut_down(fake_run, monkeypatch) -> N
     ] == [False] * 3
 
 
+def test_no_further_node_moves_while_a_replica_is_out_of_sync(fake_run) -> None:
+    fake_run.cluster.in_sync = fake_run.cluster.in_sync[:-1]
+    fake_run.carry_out(CASES["upgrade"].event())
+    assert fake_run.effective()["upgrade-0", "inject"] is False
+    assert [node.release for node in fake_run.cluster.nodes.values()].count("4.2.2") == 1
+
+
 def test_a_process_that_a_failed_restart_stopped_is_started_at_once(fake_run, monkeypatch) -> None:
     node = fake_run.cluster.nodes[1]
     monkeypatch.setattr(node, "exit_code", lambda: 1 // 0)
